@@ -1,0 +1,60 @@
+package runner
+
+import (
+	"context"
+
+	"github.com/outrunner/outrunner/runner/wire"
+)
+
+// Server is the server's HTTP API as the runner calls it. Errors are
+// wire.ErrNotFound, wire.ErrRejected, wire.ErrStaleCursor (match with
+// errors.Is), or anything else for "try again".
+type Server interface {
+	// Snapshot reads GET /v1/sessions/{id}. An answer that is not a session
+	// (HTML, an array, a cut body) is an error, never an empty snapshot.
+	Snapshot(ctx context.Context, session string) (wire.Snapshot, error)
+	// Items reads one page after the cursor, oldest first; after "" starts at
+	// the beginning, limit is 1 to 100.
+	Items(ctx context.Context, session, after string, limit int) (wire.Page, error)
+	// Store sends one item and returns the id under which the server keeps it.
+	// It is safe to repeat: the server keeps the first of equal source ids.
+	Store(ctx context.Context, session string, out wire.Outgoing) (id string, err error)
+}
+
+// Specs turns a session's agent into a tree of specs. A session without an
+// agent is wire.ErrNotFound; a bundle that cannot be read is wire.ErrRejected
+// with a sentence for the user.
+type Specs interface {
+	Spec(ctx context.Context, session, agentID, revision string) (*wire.Spec, error)
+}
+
+// Journal is the runner's durable state.
+type Journal interface {
+	// Load returns all records in order.
+	Load() ([]wire.Record, error)
+	// Commit makes the records durable, all or none, in order. It returns only
+	// when they are; an error means that none is known to be, and the same
+	// call may be repeated with the same records without doubling them.
+	Commit(records []wire.Record) error
+	// Replace puts the records in the place of everything committed so far,
+	// all or nothing: a checkpoint.
+	Replace(records []wire.Record) error
+}
+
+// Harness runs turns in programs.
+type Harness interface {
+	// Traits tells what a harness declares, and whether it is configured here.
+	Traits(harness string) (wire.Traits, bool)
+	// Turn runs one turn and returns how it ended, once every process that it
+	// started for this turn alone is gone. emit is called from one goroutine in
+	// program order and blocks for back-pressure; when it fails the turn is
+	// over and its program must be ended. Cancelling ctx ends the program at
+	// once. Turn never panics and always returns.
+	Turn(ctx context.Context, start wire.TurnStart, emit func(wire.HarnessEvent) error) wire.TurnEnd
+	// Interrupt asks a running turn to stop, then insists (interrupt, terminate,
+	// kill). It returns when the request was delivered; the turn's end comes
+	// from Turn. An unknown turn is no error.
+	Interrupt(ctx context.Context, session, turn string) error
+	// Close ends whatever process is kept for a session.
+	Close(ctx context.Context, session string) error
+}

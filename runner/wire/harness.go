@@ -1,0 +1,96 @@
+package wire
+
+import "encoding/json"
+
+// Traits are what a harness declares about itself; the core decides on them.
+type Traits struct {
+	// Resume: an interrupted turn can go on in a new process.
+	Resume bool
+	// OneMessagePerTurn: each message is its own turn; texts that the runner
+	// makes are never sent to it.
+	OneMessagePerTurn bool
+	// Native: a program in a terminal that keeps its own history.
+	Native bool
+}
+
+// TurnStart is everything a harness needs to run one turn.
+type TurnStart struct {
+	Session   string
+	Turn      string
+	Response  string
+	Harness   string // canonical id
+	Agent     string
+	Prompt    string
+	Model     string
+	Effort    string
+	Workspace string // "" = the runner's own
+	SpecDir   string
+	Inputs    []Input
+}
+
+// Input is one message that a turn answers.
+type Input struct {
+	ItemID  string          `json:"item_id"`
+	Content json.RawMessage `json:"content,omitempty"` // the message's content blocks, or a JSON string
+}
+
+// The types of HarnessEvent, a subset of the wire's own vocabulary
+// (harness.md 2.4).
+const (
+	TextDelta      = "response.output_text.delta"
+	ReasoningDelta = "response.reasoning_text.delta"
+	ItemDone       = "response.output_item.done"
+	HeartbeatEvent = "response.heartbeat"
+)
+
+// HarnessEvent is one frame of a running turn.
+type HarnessEvent struct {
+	Type  string
+	Delta string          // TextDelta, ReasoningDelta; valid UTF-8
+	Item  json.RawMessage // ItemDone
+}
+
+// Outcome is how a turn ended.
+type Outcome string
+
+// The outcomes of a turn.
+const (
+	Completed Outcome = "completed"
+	Failed    Outcome = "failed"
+	Cancelled Outcome = "cancelled"
+)
+
+// TurnEnd is the end of a turn as its harness saw it.
+type TurnEnd struct {
+	Outcome Outcome `json:"outcome"`
+	// Error is set when Outcome is Failed.
+	Error *TurnError `json:"error,omitempty"`
+	// Note is text for a turn that produced no output ("exit 0").
+	Note string `json:"note,omitempty"`
+}
+
+// TurnError is the error of a failed turn, shaped as the wire wants it: code
+// and message are never empty (sessions.md 14, trap 14).
+type TurnError struct {
+	Code        string `json:"code"`
+	Message     string `json:"message"`
+	Remediation string `json:"remediation,omitempty"`
+}
+
+// Error implements error.
+func (e *TurnError) Error() string { return e.Message }
+
+// Codes of turn errors that this project makes. A harness may report its own.
+const (
+	CodeRunnerRestarted  = "runner_restarted"    // the runner died in the turn
+	CodeIdentityUnknown  = "identity_unknown"    // the server could not say which agent this is
+	CodeSubAgentNotFound = "sub_agent_not_found" // the tree has no agent of that name
+	CodeHarnessUnknown   = "harness_not_configured"
+	CodeSpawnFailed      = "harness_spawn_failed" // the program could not be started
+	CodeExitStatus       = "exit_status"          // the program ended with a non-zero status
+	CodeCrashed          = "harness_crashed"      // the program was ended by a signal that we did not send
+	CodeTimeout          = "turn_timeout"         // the program was silent, or ran, for too long
+	CodeOutputLimit      = "output_limit"         // the program wrote more than its limit
+	CodeInterruptIgnored = "interrupt_ignored"    // the program had to be killed
+	CodeInternal         = "runner_error"
+)

@@ -1,0 +1,56 @@
+package wire
+
+// Spec is one agent of a tree: the agent of a session, or one of its
+// sub-agents.
+type Spec struct {
+	Name    string
+	Prompt  string
+	Harness string // as declared; compare with Canon
+	Model   string
+	// Dir is the agent's own bundle folder, "" when it has none. It is never
+	// the parent's and never the workspace.
+	Dir    string
+	Agents []*Spec
+}
+
+// Find returns the sub-agent of that name, depth first, parents before their
+// children; the root itself never matches (subagents-catchup.md 2).
+func (s *Spec) Find(name string) *Spec {
+	for _, a := range s.Agents {
+		if a.Name == name {
+			return a
+		}
+		if found := a.Find(name); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+var aliases = map[string]string{
+	"agy": "antigravity", "google-antigravity": "antigravity",
+	"agy-native": "antigravity-native",
+	"devin":      "devin-native", "devin-acp": "devin-native",
+	"claude":            "claude-sdk",
+	"github-copilot":    "copilot",
+	"kimi-code":         "kimi",
+	"opencode":          "opencode-native",
+	"openai-agents-sdk": "openai-agents",
+	"qwen-code":         "qwen",
+	"grok-build":        "grok",
+	"native-agy":        "antigravity-native", "native-antigravity": "antigravity-native",
+	"native-devin": "devin-native", "native-goose": "goose-native",
+	"native-hermes": "hermes-native", "native-kimi": "kimi-native",
+	"native-kiro": "kiro-native", "native-opencode": "opencode-native",
+	"native-pi": "pi-native", "native-qwen": "qwen-native",
+}
+
+// Canon returns the canonical id of a harness (harness.md 1). A user's own id,
+// acp:<slug>, keeps its slug: it alone says which program is meant. Unknown
+// names pass through.
+func Canon(harness string) string {
+	if c, ok := aliases[harness]; ok {
+		return c
+	}
+	return harness
+}
