@@ -1,9 +1,6 @@
 package tunnel
 
-import (
-	"encoding/json"
-	"math/big"
-)
+import "encoding/json"
 
 // ProtocolVersion is the only frame_protocol_version on the wire so far
 // (tunnel.md 0: every release speaks 1, everything newer is additive).
@@ -45,7 +42,9 @@ const (
 // package, one per Kind; a frame is never mutated after it was handed over.
 type Frame interface{ Kind() Kind }
 
-// Header is one name and value, in wire order; duplicates are kept.
+// Header is one name and value, in wire order; duplicates are kept. The wire
+// has text where HTTP has bytes: each byte of an HTTP header is the character
+// of that number (latin-1), so a byte above 0x7F is two bytes here.
 type Header [2]string
 
 // Hello is the runner's first message on a connection, and sent only once.
@@ -186,31 +185,3 @@ func (EventBatch) Kind() Kind { return KindEventBatch }
 
 // Kind implements Frame.
 func (EventAck) Kind() Kind { return KindEventAck }
-
-// Int is an integer of the wire. Upstream's are of arbitrary precision (up to
-// 4300 digits), and a ping's must be echoed exactly, so the digits are kept.
-// The zero value is 0.
-type Int struct{ digits string }
-
-// IntOf returns n as a wire integer.
-func IntOf(n int64) Int { return Int{digits: big.NewInt(n).String()} }
-
-// Int64 returns the value, and whether it fits.
-func (i Int) Int64() (int64, bool) {
-	if i.digits == "" {
-		return 0, true
-	}
-	n, ok := new(big.Int).SetString(i.digits, 10)
-	if !ok || !n.IsInt64() {
-		return 0, false
-	}
-	return n.Int64(), true
-}
-
-// String returns the decimal digits as they stood on the wire.
-func (i Int) String() string {
-	if i.digits == "" {
-		return "0"
-	}
-	return i.digits
-}
