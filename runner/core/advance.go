@@ -1,0 +1,247 @@
+package core
+
+import (
+	"errors"
+
+	"github.com/outrunner/outrunner/catchup/plan"
+	"github.com/outrunner/outrunner/runner/wire"
+)
+
+// patientScans is how many scans in a row may fail before accepted items stop
+// waiting for a complete read of the session.
+const patientScans = 3
+
+// advance asks what a session needs now, and does it. Every handler that
+// changed something ends here; calling it when nothing changed does nothing.
+func (c *Core) advance(s *session) {
+	c.finishTurns(s)
+	if s.closing != nil || !s.hasWork() {
+		return
+	}
+	in := plan.Inputs{
+		IdentityKnown: s.view.gone || s.view.foreign || c.identified(s),
+		J: plan.Journal{
+			Known:  s.known() && !s.init.strange || len(s.Queued) > 0,
+			Queued: s.queuedIDs(),
+		},
+		V: plan.View{
+			Read: s.view.read, Gone: s.view.gone, Foreign: s.view.foreign, Archived: s.view.archived,
+			Unfinished: s.view.unfinished, Outcome: s.view.outcome,
+		},
+		I: plan.Init{Kind: s.init.kind, Used: s.usedRecovery(s.init.recoveryID)},
+	}
+	switch {
+	case s.Open != nil:
+		in.J.Turn, in.J.Output = plan.OpenTurn, s.Open.Output
+	case len(s.Turns) > 0:
+		in.J.Turn = plan.EndedTurn
+	}
+	if s.live {
+		in.L = plan.TurnLive
+	}
+	if s.retries >= patientScans && s.Open == nil {
+		in.V.Read = true
+	}
+	if in.IdentityKnown {
+		_, harness, _ := c.resolve(s)
+		in.Traits = c.cfg.Traits[harness]
+	}
+	c.carryOut(s, plan.Reconcile(in))
+}
+
+// hasWork tells whether there is anything to decide beyond the status, which
+// is re-asserted whenever a stream opens.
+func (s *session) hasWork() bool {
+	return len(s.Queued) > 0 || s.Open != nil || s.init.kind != plan.NoInit || s.init.strange && s.view.unfinished
+}
+
+func (c *Core) carryOut(s *session, steps []plan.Step) {
+	decided := s.view.read
+	for _, step := range steps {
+		switch step.Do {
+		case plan.Wait:
+			decided = false
+		case plan.Running, plan.Reassert:
+			// The status of the stream is kept current by whoever changes it.
+		case plan.Drop:
+			c.drop(s)
+		case plan.EndAs:
+			c.endDead(s, *step.End)
+		case plan.EndRestarted, plan.EndResumed, plan.StartAgain:
+			// No harness of this runner declares resume, so a dead turn has
+			// one end only.
+			c.endDead(s, restarted(s.Open))
+		case plan.SettleFailed, plan.StartResume, plan.StartRecovery:
+			c.failItems(s, nil, restarted(nil).Error)
+		case plan.CloseInputs:
+			for _, id := range s.queuedIDs() {
+				c.record(wire.Record{Kind: wire.RecItem, Session: s.id, Item: id, ItemState: wire.ItemHistory})
+			}
+		case plan.Start:
+			c.start(s, step.Items)
+		case plan.UseUp:
+			if !s.usedRecovery(s.init.recoveryID) {
+				c.record(wire.Record{Kind: wire.RecRecoveryID, Session: s.id, Source: s.init.recoveryID})
+			}
+		case plan.SendToPane:
+			// Only native sessions have panes, and no harness here is native.
+		}
+	}
+	if decided {
+		s.init.kind, s.init.recoveryID, s.init.strange = plan.NoInit, "", false
+	}
+}
+
+// restarted is the end of a turn that this runner's own death cut off.
+func restarted(t *turn) wire.TurnEnd {
+	msg := "The runner was restarted while this turn ran; its command was not run again."
+	if t != nil && !t.Output {
+		msg = "The runner was restarted before this turn produced output; its command may have begun and was not run again."
+	}
+	return wire.TurnEnd{Outcome: wire.Failed, Error: &wire.TurnError{
+		Code: wire.CodeRunnerRestarted, Message: msg,
+		Remediation: "Check what the command has done, then send the message again if it should run once more.",
+	}}
+}
+
+// drop forgets the open turn of a session that is not ours any more: its new
+// owner speaks for it.
+func (c *Core) drop(s *session) {
+	t := s.Open
+	if s.live {
+		s.live, s.held = false, false
+		c.effect(CloseHarness{Session: s.id})
+	}
+	c.record(wire.Record{Kind: wire.RecEnded, Session: s.id, Turn: t.ID, End: &wire.TurnEnd{Outcome: wire.Cancelled}})
+	for _, e := range s.Outbox {
+		if e.Turn == t.ID {
+			c.record(wire.Record{Kind: wire.RecStored, Session: s.id, Source: e.Out.SourceID})
+		}
+	}
+	c.record(wire.Record{Kind: wire.RecSeen, Session: s.id, Turn: t.ID})
+	c.log(s, Warn, "the session belongs to another runner now; its open turn was dropped", nil)
+}
+
+// identified makes sure that what decides the harness is known, asking for
+// what is not. An agent that the server has settled as unusable is known too.
+func (c *Core) identified(s *session) bool {
+	if !s.Identity.Known {
+		c.askSnapshot(s)
+		return false
+	}
+	if s.spec == nil && s.specErr == nil {
+		c.askSpec(s)
+		return false
+	}
+	return true
+}
+
+func (c *Core) askSnapshot(s *session) {
+	if s.ask("snapshot") {
+		c.effect(ReadSnapshot{Session: s.id, Gen: s.gen})
+	}
+}
+
+func (c *Core) askSpec(s *session) {
+	if s.ask("spec") {
+		c.effect(ReadSpec{Session: s.id, Gen: s.gen, AgentID: s.Identity.AgentID, Revision: s.Identity.Revision})
+	}
+}
+
+// ask opens a question; a second asker joins the open one.
+func (s *session) ask(question string) bool {
+	if s.asked[question] {
+		return false
+	}
+	s.asked[question] = true
+	return true
+}
+
+// resolve is the one place where an identity becomes a harness: the override,
+// else the name in the tree, else the top level (design 5).
+func (c *Core) resolve(s *session) (spec *wire.Spec, harness string, err *wire.TurnError) {
+	if s.specErr != nil {
+		return nil, "", s.specErr
+	}
+	spec = s.spec
+	if name := s.Identity.SubAgent; name != "" {
+		if spec = s.spec.Find(name); spec == nil {
+			return nil, "", &wire.TurnError{
+				Code:        wire.CodeSubAgentNotFound,
+				Message:     "The agent " + quote(s.spec.Name) + " has no sub-agent named " + quote(name) + ".",
+				Remediation: "Add it to the agent's files, or create the session with a name that is there.",
+			}
+		}
+	}
+	harness = wire.Canon(spec.Harness)
+	if s.Identity.Override != "" {
+		harness = wire.Canon(s.Identity.Override)
+	}
+	if _, ok := c.cfg.Traits[harness]; !ok {
+		return spec, harness, &wire.TurnError{
+			Code:        wire.CodeHarnessUnknown,
+			Message:     "This runner has no program for the harness " + quote(harness) + ".",
+			Remediation: "Add " + quote(harness) + " under harnesses: in the runner's config file and restart it.",
+		}
+	}
+	return spec, harness, nil
+}
+
+func (c *Core) onSnapshotRead(ev SnapshotRead) {
+	s := c.sessions[ev.Session]
+	delete(s.asked, "snapshot")
+	if ev.Err != nil {
+		c.identityFailed(s, ev.Err)
+		return
+	}
+	c.mergeSnapshot(s, ev.Snapshot)
+	c.answerInit(s)
+	c.advance(s)
+}
+
+func (c *Core) onSpecRead(ev SpecRead) {
+	s := c.sessions[ev.Session]
+	delete(s.asked, "spec")
+	switch {
+	case ev.Err == nil:
+		s.spec = ev.Spec
+	case errors.Is(ev.Err, wire.ErrNotFound):
+		s.specErr = &wire.TurnError{
+			Code:        "session_agent_missing",
+			Message:     "The agent of this session is not on the server any more.",
+			Remediation: "Create a new session with an agent that is there.",
+		}
+	case errors.Is(ev.Err, wire.ErrRejected):
+		s.specErr = &wire.TurnError{
+			Code: "spec_resolver_failed", Message: "The agent cannot be used: " + ev.Err.Error(),
+			Remediation: "Mend the agent's files.",
+		}
+	default:
+		c.identityFailed(s, ev.Err)
+		return
+	}
+	c.answerInit(s)
+	c.advance(s)
+}
+
+// identityFailed ends what cannot wait for an identity: messages that were
+// answered 202 fail; an init is refused; what a scan found stays queued and is
+// tried again.
+func (c *Core) identityFailed(s *session, err error) {
+	c.log(s, Warn, "cannot tell which agent the session runs", err)
+	c.refuseInit(s, 503, "spec_resolver_failed", "The server could not say which agent this session runs.")
+	var accepted []string
+	for _, q := range s.Queued {
+		if !q.Scanned {
+			accepted = append(accepted, q.ID)
+		}
+	}
+	if len(accepted) > 0 && s.Open == nil {
+		c.failItems(s, accepted, &wire.TurnError{
+			Code:        wire.CodeIdentityUnknown,
+			Message:     "The server could not say which agent this session runs: " + err.Error(),
+			Remediation: "Send the message again when the server is well.",
+		})
+	}
+	c.rescanLater(s)
+}

@@ -1,0 +1,198 @@
+package core
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/outrunner/outrunner/runner/wire"
+)
+
+// Config is what the core is told once.
+type Config struct {
+	// Runner is this runner's own id; a session bound to another is not ours.
+	Runner string
+	// Traits are the harnesses that are configured here, by canonical id.
+	Traits map[string]wire.Traits
+	// NewID returns 32 hex digits, never the same twice.
+	NewID func() string
+}
+
+// Core is the state of the runner. Not safe for concurrent use: it has one owner.
+type Core struct {
+	cfg      Config
+	sessions map[string]*session
+	tunnel   uint64 // the connection that is up; 0 = none
+	now      Time
+	out      Out
+}
+
+// Out is what a step asks for: records to make durable, then effects to carry
+// out, both in order.
+type Out struct {
+	Records []wire.Record
+	Effects []Effect
+}
+
+// New returns an empty core.
+func New(cfg Config) *Core {
+	return &Core{cfg: cfg, sessions: map[string]*session{}}
+}
+
+// Restore folds the journal. Call it once, before the first Step; then Step
+// Restored, to let what was left undone begin.
+func (c *Core) Restore(records []wire.Record) error {
+	for n, r := range records {
+		if err := c.apply(r); err != nil {
+			return fmt.Errorf("journal record %d: %w", n, err)
+		}
+	}
+	return nil
+}
+
+// Step takes one event.
+func (c *Core) Step(at Time, ev Event) Out {
+	c.now = at
+	if !c.stale(ev) {
+		c.handle(ev)
+	}
+	out := c.out
+	c.out = Out{}
+	return out
+}
+
+func (c *Core) handle(ev Event) {
+	switch ev := ev.(type) {
+	case Init:
+		c.onInit(ev)
+	case Message:
+		c.onMessage(ev)
+	case Control:
+		c.onControl(ev)
+	case Get:
+		c.onGet(ev)
+	case Delete:
+		c.onDelete(ev)
+	case Reset:
+		c.onReset(ev)
+	case RequestGone:
+		c.onRequestGone(ev)
+	case StreamOpened:
+		c.onStreamOpened(ev)
+	case SnapshotRead:
+		c.onSnapshotRead(ev)
+	case SpecRead:
+		c.onSpecRead(ev)
+	case Scanned:
+		c.onScanned(ev)
+	case Stored:
+		c.onStored(ev)
+	case HarnessClosed:
+		c.onHarnessClosed(ev)
+	case Frame:
+		c.onFrame(ev)
+	case TurnEnded:
+		c.onTurnEnded(ev)
+	case TimerFired:
+		c.onTimer(ev)
+	case TunnelUp:
+		c.onTunnelUp(ev)
+	case TunnelDown:
+		if ev.Gen == c.tunnel {
+			c.tunnel = 0
+		}
+	case Seen:
+		c.onSeen(ev)
+	case Restored:
+		c.onRestored()
+	}
+}
+
+// stale is the one fence before every rule: an answer that was asked under
+// older caches, a frame of a turn that is not in the slot, a scan or a stream of
+// an old tunnel. Such an event frees whoever waits for it and changes nothing.
+func (c *Core) stale(ev Event) bool {
+	switch ev := ev.(type) {
+	case SnapshotRead:
+		s := c.sessions[ev.Session]
+		return s == nil || s.gen != ev.Gen
+	case SpecRead:
+		s := c.sessions[ev.Session]
+		return s == nil || s.gen != ev.Gen
+	case Scanned:
+		s := c.sessions[ev.Session]
+		if s == nil || s.gen != ev.Gen || ev.Tunnel != c.tunnel {
+			c.effect(Verdict{Session: ev.Session, Tunnel: ev.Tunnel, Deferred: true})
+			return true
+		}
+	case Stored:
+		return c.sessions[ev.Session] == nil
+	case HarnessClosed:
+		return c.sessions[ev.Session] == nil
+	case Frame:
+		if !c.current(ev.Session, ev.Turn) {
+			c.effect(Advance{Session: ev.Session, Turn: ev.Turn, Stop: true})
+			return true
+		}
+	case TurnEnded:
+		return !c.current(ev.Session, ev.Turn)
+	case Seen:
+		return c.sessions[ev.Session] == nil
+	case TimerFired:
+		return c.sessions[ev.Session] == nil
+	case StreamOpened:
+		return ev.Tunnel < c.tunnel
+	}
+	return false
+}
+
+// current tells whether the turn holds the session's slot and lives.
+func (c *Core) current(session, turn string) bool {
+	s := c.sessions[session]
+	return s != nil && s.live && s.Open != nil && s.Open.ID == turn
+}
+
+// session returns the session, making it on first touch: events may come
+// before any init (sessions.md 14, trap 2).
+func (c *Core) session(id string) *session {
+	s := c.sessions[id]
+	if s == nil {
+		s = newSession(id)
+		c.sessions[id] = s
+	}
+	return s
+}
+
+// record changes durable state and has the change made durable.
+func (c *Core) record(r wire.Record) {
+	if err := c.apply(r); err != nil {
+		// Every record made here is made by this package: apply knows it.
+		panic("core: " + err.Error())
+	}
+	c.out.Records = append(c.out.Records, r)
+}
+
+func (c *Core) effect(e Effect) { c.out.Effects = append(c.out.Effects, e) }
+
+func (c *Core) log(s *session, level Level, msg string, err error) {
+	c.effect(Log{Level: level, Session: s.id, Msg: msg, Err: err})
+}
+
+// Checkpoint returns the fewest records that fold to the present durable
+// state. A journal that is replaced by them starts the same runner.
+func (c *Core) Checkpoint() []wire.Record {
+	var records []wire.Record
+	for _, id := range slices.Sorted(maps.Keys(c.sessions)) {
+		s := c.sessions[id]
+		if s.durable.empty() {
+			continue
+		}
+		records = append(records, wire.Record{Kind: wire.RecSession, Session: id, State: encode(s.durable)})
+	}
+	return records
+}
+
+func (d *durable) empty() bool {
+	return !d.Identity.Known && d.Identity.AgentID == "" && d.Cursor == "" && len(d.Queued) == 0 &&
+		len(d.Turns) == 0 && len(d.Answered) == 0 && len(d.Recovery) == 0
+}

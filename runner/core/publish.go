@@ -1,0 +1,136 @@
+package core
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/outrunner/outrunner/runner/wire"
+)
+
+// The events of the session stream that the core makes (sessions.md 5.15). A
+// response is told in progress before it is told ended, on every stream that
+// shows its end; both name the items that the turn answers.
+
+func (c *Core) publish(s *session, event any) {
+	c.effect(Publish{Session: s.id, Event: encode(event)})
+}
+
+type statusEvent struct {
+	Type           string          `json:"type"`
+	ConversationID string          `json:"conversation_id"`
+	Status         string          `json:"status"`
+	ResponseID     string          `json:"response_id,omitempty"`
+	Error          *wire.TurnError `json:"error,omitempty"`
+}
+
+type responseEvent struct {
+	Type         string       `json:"type"`
+	Source       string       `json:"source,omitempty"`
+	Response     responseBody `json:"response"`
+	Error        any          `json:"error,omitempty"`
+	InputItemIDs []string     `json:"input_item_ids"`
+}
+
+type responseBody struct {
+	ID          string `json:"id"`
+	Object      string `json:"object"`
+	Status      string `json:"status"`
+	Model       string `json:"model"`
+	CreatedAt   int64  `json:"created_at"`
+	CompletedAt int64  `json:"completed_at,omitempty"`
+	Output      []any  `json:"output"`
+	Error       any    `json:"error,omitempty"`
+}
+
+// publishStatus tells how the session stands between and in turns.
+func (c *Core) publishStatus(s *session) {
+	ev := statusEvent{Type: "session.status", ConversationID: s.id, Status: s.status()}
+	switch ev.Status {
+	case "running":
+		if s.Open != nil {
+			ev.ResponseID = s.Open.Response
+		}
+	case "failed":
+		ev.Error = s.Last.Error
+		if n := len(s.Turns); n > 0 {
+			ev.ResponseID = s.Turns[n-1].Response
+		}
+	}
+	c.publish(s, ev)
+}
+
+// status is running from a turn's start until its terminal response is out,
+// else what the last turn left.
+func (s *session) status() string {
+	switch {
+	case !s.quiet():
+		return "running"
+	case s.Last != nil && s.Last.Outcome == wire.Failed:
+		return "failed"
+	}
+	return "idle"
+}
+
+func (c *Core) publishInProgress(s *session, t *turn) {
+	s.told[t.ID] = true
+	c.publish(s, responseEvent{
+		Type: "response.in_progress", Response: c.responseOf(t, "in_progress"), InputItemIDs: t.inputIDs(),
+	})
+}
+
+// publishEnd publishes a turn's terminal response.
+func (c *Core) publishEnd(s *session, t *turn) {
+	if !s.told[t.ID] {
+		c.publishInProgress(s, t)
+	}
+	status := string(t.End.Outcome)
+	ev := responseEvent{Type: "response." + status, Response: c.responseOf(t, status), InputItemIDs: t.inputIDs()}
+	ev.Response.CompletedAt = int64(c.now) / 1000
+	if t.End.Outcome == wire.Failed {
+		ev.Source = "harness"
+		if t.End.Error.Code == wire.CodeRunnerRestarted || t.End.Error.Code == wire.CodeIdentityUnknown {
+			ev.Source = "execution"
+		}
+		ev.Error, ev.Response.Error = t.End.Error, t.End.Error
+	}
+	c.effect(Publish{Session: s.id, Event: encode(ev), Covers: t.ID})
+}
+
+func (c *Core) responseOf(t *turn, status string) responseBody {
+	return responseBody{
+		ID: t.Response, Object: "response", Status: status, Model: t.Agent,
+		CreatedAt: int64(c.now) / 1000, Output: []any{},
+	}
+}
+
+func itemDone(item json.RawMessage) any {
+	return map[string]any{"type": wire.ItemDone, "item": item}
+}
+
+// onStreamOpened tells a new reader what it may have missed: unseen ends, then
+// the open response, then the status (design 3).
+func (c *Core) onStreamOpened(ev StreamOpened) {
+	s := c.session(ev.Session)
+	for _, t := range s.Ended {
+		c.publishInProgress(s, t)
+		if s.terminal[t.ID] {
+			c.publishEnd(s, t)
+		}
+	}
+	if s.Open != nil {
+		c.publishInProgress(s, s.Open)
+	}
+	c.publishStatus(s)
+	c.requestScan(s)
+}
+
+// encode makes JSON of a value of this package, which cannot fail.
+func encode(v any) json.RawMessage {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("core: encoding %T: %v", v, err))
+	}
+	return b
+}
+
+func quote(s string) string { return fmt.Sprintf("%q", s) }

@@ -1,0 +1,205 @@
+package core
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/outrunner/outrunner/catchup/plan"
+	"github.com/outrunner/outrunner/runner/wire"
+)
+
+// The back-off of a session whose scan failed, in milliseconds.
+const (
+	rescanBase = 1000
+	rescanCap  = 30_000
+)
+
+// onRestored lets what the journal left undone begin: the outbox first.
+func (c *Core) onRestored() {
+	for _, s := range c.all() {
+		for _, e := range s.Outbox {
+			c.effect(Store{Session: s.id, Out: e.Out})
+		}
+		c.finishTurns(s)
+	}
+}
+
+// onTunnelUp scans every session the journal knows.
+func (c *Core) onTunnelUp(ev TunnelUp) {
+	c.tunnel = ev.Gen
+	var orders []ScanOrder
+	for _, s := range c.all() {
+		delete(s.asked, "scan")
+		if s.known() {
+			orders = append(orders, c.order(s))
+		}
+	}
+	c.effect(Scan{Tunnel: c.tunnel, Sessions: orders})
+}
+
+func (c *Core) all() []*session {
+	return slices.SortedFunc(maps.Values(c.sessions), func(a, b *session) int { return cmp.Compare(a.id, b.id) })
+}
+
+// requestScan has a session scanned once on this connection.
+func (c *Core) requestScan(s *session) {
+	if c.tunnel != 0 && s.scanned != c.tunnel && !s.asked["scan"] {
+		c.effect(Scan{Tunnel: c.tunnel, Sessions: []ScanOrder{c.order(s)}})
+	}
+}
+
+func (c *Core) order(s *session) ScanOrder {
+	s.asked["scan"] = true
+	c.effect(StopTimer{Session: s.id, Key: TimerRescan})
+	return ScanOrder{Session: s.id, After: s.Cursor, Gen: s.gen}
+}
+
+func (c *Core) onScanned(ev Scanned) {
+	s := c.sessions[ev.Session]
+	delete(s.asked, "scan")
+	verdict := Verdict{Session: s.id, Tunnel: ev.Tunnel, Items: len(ev.Items)}
+	turns := len(s.Turns)
+	defer func() {
+		verdict.Turns = len(s.Turns) - turns
+		c.effect(verdict)
+	}()
+	switch {
+	case errors.Is(ev.SnapshotErr, wire.ErrNotFound):
+		s.view.gone, s.scanned = true, c.tunnel
+		c.refuseInit(s, 404, "not_found", "The server does not know this session.")
+	case ev.SnapshotErr != nil:
+		verdict.Deferred = true
+		s.retries++
+		c.identityFailed(s, ev.SnapshotErr)
+		return
+	default:
+		c.mergeView(s, ev.Snapshot)
+		c.mergeSnapshot(s, ev.Snapshot)
+	}
+	if !s.view.gone {
+		if ev.ItemsErr != nil {
+			verdict.Deferred = true
+			s.retries++
+			c.log(s, Warn, "cannot read the session's items; trying again", ev.ItemsErr)
+			c.rescanLater(s)
+			c.advance(s)
+			return
+		}
+		c.mergeItems(s, ev)
+		s.scanned, s.retries, s.view.read = c.tunnel, 0, true
+	}
+	c.answerInit(s)
+	c.advance(s)
+	verdict.Deferred = len(s.Queued) > 0 && s.Open == nil && s.quiet() && !s.view.gone && !s.view.foreign
+}
+
+func (c *Core) mergeView(s *session, snap wire.Snapshot) {
+	s.view.gone = false
+	s.view.foreign = snap.RunnerID != "" && snap.RunnerID != c.cfg.Runner
+	s.view.archived = snap.Archived
+	s.view.pending = snap.Pending
+	s.view.unfinished = snap.Status == "running" || snap.Status == "waiting" ||
+		snap.Status == "failed" && (snap.LastErrorCode == "runner_disconnected" || snap.LastErrorCode == "runner_failed_to_start")
+}
+
+// mergeItems takes the server's items into the journal: what is work becomes
+// queued, in the server's order; the cursor moves in the same batch of records.
+func (c *Core) mergeItems(s *session, ev Scanned) {
+	known := s.known()
+	s.init.strange = !known
+	work := plan.Authority(plan.Merge{
+		Known: known, HistoryOnly: ev.Restarted, Pending: s.view.pending,
+		Plain: s.init.kind == plan.PlainInit,
+		Named: s.isNamed, Queued: s.isQueued, Ours: s.isOurs,
+	}, ev.Items)
+	if s.Open != nil {
+		s.view.outcome = outcomeIn(ev.Items, s.Open.Response)
+	}
+	c.queueInOrder(s, ev.Items, work)
+	if n := len(ev.Items); n > 0 && ev.Items[n-1].ID != s.Cursor {
+		c.record(wire.Record{Kind: wire.RecCursor, Session: s.id, Cursor: ev.Items[n-1].ID})
+	}
+}
+
+// queueInOrder makes the work of a listing the queue, in its order, ahead of
+// what was accepted but not listed yet; queued items that the listing shows as
+// answered elsewhere become history.
+func (c *Core) queueInOrder(s *session, items []wire.Item, work []string) {
+	listed := map[string]bool{}
+	news := false
+	for _, it := range items {
+		listed[it.ID] = true
+		news = news || slices.Contains(work, it.ID) && !s.isQueued(it.ID)
+	}
+	before := slices.Clone(s.Queued)
+	for _, q := range before {
+		if listed[q.ID] && !slices.Contains(work, q.ID) {
+			c.record(wire.Record{Kind: wire.RecItem, Session: s.id, Item: q.ID, ItemState: wire.ItemHistory})
+		}
+	}
+	if !news {
+		return
+	}
+	for _, it := range items {
+		if !slices.Contains(work, it.ID) {
+			continue
+		}
+		rec := wire.Record{Kind: wire.RecItem, Session: s.id, Item: it.ID, ItemState: wire.ItemQueued, Content: it.Content, Source: sourceScan}
+		if at := slices.IndexFunc(before, func(q queued) bool { return q.ID == it.ID }); at >= 0 && !before[at].Scanned {
+			rec.Source, rec.Content = "", before[at].Content
+		}
+		c.record(rec)
+	}
+	for _, q := range before {
+		if !listed[q.ID] {
+			c.record(wire.Record{Kind: wire.RecItem, Session: s.id, Item: q.ID, ItemState: wire.ItemQueued, Content: q.Content, Source: source(q)})
+		}
+	}
+}
+
+func source(q queued) string {
+	if q.Scanned {
+		return sourceScan
+	}
+	return ""
+}
+
+// outcomeIn finds the end that the server has stored under a response.
+func outcomeIn(items []wire.Item, response string) *wire.TurnEnd {
+	for _, it := range items {
+		if it.ResponseID == response && it.Type == "error" {
+			return &wire.TurnEnd{Outcome: wire.Failed, Error: &wire.TurnError{
+				Code: first(it.Code, wire.CodeInternal), Message: first(it.Message, "The turn failed."),
+			}}
+		}
+	}
+	return nil
+}
+
+func (c *Core) rescanLater(s *session) {
+	if c.tunnel != 0 {
+		after := int64(rescanBase)
+		for range min(s.retries, 8) {
+			after = min(after*2, rescanCap)
+		}
+		c.effect(SetTimer{Session: s.id, Key: TimerRescan, After: after})
+	}
+}
+
+func (c *Core) onTimer(ev TimerFired) {
+	s := c.sessions[ev.Session]
+	switch ev.Key {
+	case TimerRescan:
+		if c.tunnel != 0 && !s.asked["scan"] {
+			c.effect(Scan{Tunnel: c.tunnel, Sessions: []ScanOrder{c.order(s)}})
+		}
+	case TimerInterrupt:
+		c.releaseWaiters(s)
+	case TimerDelete:
+		c.finishClosing(s)
+	case TimerInit:
+		c.refuseInit(s, 503, "spec_resolver_failed", "The agent of this session could not be read in time.")
+	}
+}
