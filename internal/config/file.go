@@ -1,0 +1,143 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+)
+
+// maxFile bounds the configuration file.
+const maxFile = 1 << 20
+
+// File is the configuration file. Every key is optional; keys that a flag has
+// too are the flag's default.
+type File struct {
+	Server    string `yaml:"server"`     // base URL of the server
+	Listen    string `yaml:"listen"`     // host:port
+	Workspace string `yaml:"workspace"`  // folder; relative to the file, ~ is the home folder
+	State     string `yaml:"state"`      // folder; likewise
+	LogLevel  string `yaml:"log_level"`  // debug, info, warn, error
+	LogFormat string `yaml:"log_format"` // text, json
+
+	// PublicHosts are further names under which the server may be reached.
+	PublicHosts []string `yaml:"public_hosts"`
+	// PassEnv names variables that every harness gets from the runner's own
+	// environment. Without it they get a short fixed list.
+	PassEnv []string `yaml:"pass_env"`
+	// Harnesses maps a harness id to the program that stands behind it.
+	Harnesses map[string]Harness `yaml:"harnesses"`
+}
+
+// Harness says how one harness id is run.
+type Harness struct {
+	Adapter string            `yaml:"adapter"`  // exec
+	Command []string          `yaml:"command"`  // program and arguments; {message} stands for the message
+	Env     map[string]string `yaml:"env"`      // set for the program
+	PassEnv []string          `yaml:"pass_env"` // passed on from the runner's environment
+	// IdleTimeout ends a turn that has been silent for so long; 0 = default.
+	IdleTimeout Duration `yaml:"idle_timeout"`
+	// TurnTimeout ends a turn that has run for so long; 0 = default.
+	TurnTimeout Duration `yaml:"turn_timeout"`
+	// MaxOutput ends a turn that has written more; 0 = default.
+	MaxOutput Size `yaml:"max_output"`
+}
+
+// ReadFile reads a configuration file. A missing file is an error that wraps
+// fs.ErrNotExist. Paths in it come back absolute.
+func ReadFile(path string) (*File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading the config file: %w", err)
+	}
+	defer func() { _ = f.Close() }() // opened for reading only
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading the config file %s: %w", path, err)
+	}
+	if len(text) > maxFile {
+		return nil, fmt.Errorf("config file %s is larger than %d bytes", path, maxFile)
+	}
+	file, err := parse(text, path)
+	if err != nil {
+		return nil, err
+	}
+	base := filepath.Dir(path)
+	for _, p := range []*string{&file.Workspace, &file.State} {
+		if *p == "" {
+			continue
+		}
+		expanded, err := Expand(*p)
+		if err != nil {
+			return nil, fmt.Errorf("config file %s: %w", path, err)
+		}
+		if !filepath.IsAbs(expanded) {
+			expanded = filepath.Join(base, expanded)
+		}
+		if *p, err = filepath.Abs(expanded); err != nil {
+			return nil, fmt.Errorf("config file %s: %w", path, err)
+		}
+	}
+	return file, nil
+}
+
+func parse(text []byte, path string) (*File, error) {
+	file := &File{}
+	err := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()).Decode(file)
+	if err != nil && !errors.Is(err, io.EOF) { // an empty file says nothing, and that is fine
+		return nil, located(path, err)
+	}
+	for id, h := range file.Harnesses {
+		if err := h.check(); err != nil {
+			return nil, fmt.Errorf("config file %s: harnesses: %q: %w", path, id, err)
+		}
+	}
+	return file, nil
+}
+
+// check finds what no adapter could run; whether an adapter exists is for the
+// harness manager to say.
+func (h Harness) check() error {
+	switch {
+	case h.Adapter == "":
+		return errors.New("adapter is missing; write adapter: exec to run a command")
+	case len(h.Command) == 0 || h.Command[0] == "":
+		return errors.New(`command is missing; write it as a list, like ["bash", "-c", "{message}"]`)
+	case h.IdleTimeout < 0 || h.TurnTimeout < 0:
+		return errors.New("a timeout is negative")
+	}
+	return nil
+}
+
+// located is a parser's complaint in one line, with the place.
+func located(path string, err error) error {
+	var value *valueError
+	if errors.As(err, &value) {
+		return fmt.Errorf("config file %s, line %d: %w", path, value.line, value.err)
+	}
+	var y yaml.Error
+	if errors.As(err, &y) {
+		if t := y.GetToken(); t != nil && t.Position != nil {
+			return fmt.Errorf("config file %s, line %d: %s", path, t.Position.Line, y.GetMessage())
+		}
+		return fmt.Errorf("config file %s: %s", path, y.GetMessage())
+	}
+	return fmt.Errorf("config file %s: %w", path, err)
+}
+
+// Expand replaces a leading ~ by the home folder.
+func Expand(path string) (string, error) {
+	if path != "~" && !strings.HasPrefix(path, "~/") && !strings.HasPrefix(path, "~"+string(filepath.Separator)) {
+		return path, nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", fmt.Errorf("finding the home folder for %s: %w", path, err)
+	}
+	return filepath.Join(home, path[1:]), nil
+}
