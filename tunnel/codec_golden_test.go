@@ -128,14 +128,14 @@ func orNull(s string) *string {
 	return &s
 }
 
-func marshal(tb testing.TB, v any) []byte {
+func marshal(tb require.TestingT, v any) []byte {
 	b, err := json.Marshal(v)
 	require.NoError(tb, err)
 	return b
 }
 
 // parse returns the value of a JSON text, its numbers as they stand.
-func parse(tb testing.TB, text []byte) any {
+func parse(tb require.TestingT, text []byte) any {
 	d := json.NewDecoder(strings.NewReader(string(text)))
 	d.UseNumber()
 	var v any

@@ -23,6 +23,9 @@ func Decode(data []byte) (Frame, error) {
 		return nil, err
 	}
 	frame := f.frame()
+	if f.lone != "" {
+		f.fail(string(f.kind) + " frame: lone surrogate escape in string: '" + f.lone + "'")
+	}
 	if f.err != nil {
 		return nil, f.err
 	}
@@ -35,7 +38,7 @@ func Decode(data []byte) (Frame, error) {
 func FrameID(data []byte) (kind Kind, id string) {
 	f := fields{}
 	_ = f.scan(data) // the caller has the error from Decode already
-	if v := f.get("kind"); v.kind == typeString && v.size != loneSurrogate {
+	if v := f.get("kind"); v.typ == typeString && v.size != loneSurrogate {
 		kind = Kind(v.unescape())
 	}
 	key := "id"
@@ -43,7 +46,7 @@ func FrameID(data []byte) (kind Kind, id string) {
 	case KindWSOpen, KindWSFrame, KindWSClose:
 		key = "ch_id"
 	}
-	if v := f.get(key); v.kind == typeString && v.size != loneSurrogate {
+	if v := f.get(key); v.typ == typeString && v.size != loneSurrogate {
 		id = v.unescape()
 	}
 	return kind, id
@@ -102,7 +105,7 @@ func (f *fields) frame() Frame {
 // frameKind returns the kind, one of the known ones.
 func (f *fields) frameKind() Kind {
 	v := f.get("kind")
-	if v.kind != typeString {
+	if v.typ != typeString {
 		f.fail("frame missing 'kind' field")
 		return ""
 	}
@@ -133,7 +136,7 @@ func (f *fields) hello() Frame {
 	}
 	// The direct attach pair is never an error: anything odd, and it is absent.
 	port, token := f.get("direct_attach_port"), f.get("direct_attach_token")
-	if f.err == nil && port.kind == typeInt && token.kind == typeString && token.size > 0 {
+	if f.err == nil && port.typ == typeInt && token.typ == typeString && token.size > 0 {
 		n := parseInt(port.text)
 		h.DirectAttachPort, h.DirectAttachToken = &n, token.unescape()
 	}
@@ -142,7 +145,7 @@ func (f *fields) hello() Frame {
 
 func (f *fields) responseEnd() Frame {
 	end := ResponseEnd{ID: f.str("id")}
-	if f.get("error").kind == typeString { // any other type reads as absent
+	if f.get("error").typ == typeString { // any other type reads as absent
 		end.Error = f.strOrNull("error")
 	}
 	return end

@@ -9,6 +9,7 @@ type fields struct {
 	values [numKeys + 1]value // by keyIndex; the last of a key that stands twice
 	kind   Kind
 	err    *FrameError
+	lone   string // key of a string with a lone surrogate: an error only if there is no other
 }
 
 // numKeys is how many keys the frames of all kinds have together.
@@ -93,7 +94,7 @@ func (f *fields) scan(data []byte) error {
 		if err != nil {
 			return notJSON(err)
 		}
-		return &FrameError{Reason: "frame must be a JSON object, got " + root.kind.String()}
+		return &FrameError{Reason: "frame must be a JSON object, got " + root.typ.String()}
 	}
 	err := s.object(func(key, member value) {
 		switch {
@@ -129,7 +130,7 @@ func (f *fields) fail(reason string) {
 
 // failField reports that the value of key is not what is wanted there.
 func (f *fields) failField(want, key string) {
-	f.fail(string(f.kind) + " frame: " + want + ": '" + key + "', got " + f.get(key).kind.String())
+	f.fail(string(f.kind) + " frame: " + want + ": '" + key + "', got " + f.get(key).typ.String())
 }
 
 // text returns the string of a string value.
@@ -138,7 +139,7 @@ func (f *fields) text(key string, v value) string {
 	case f.err != nil:
 		return ""
 	case v.size == loneSurrogate:
-		f.fail(string(f.kind) + " frame: lone surrogate escape in string: '" + key + "'")
+		f.lone = key
 		return ""
 	case v.is(EncodingUTF8): // spare the allocation for what most frames have
 		return EncodingUTF8
@@ -151,7 +152,7 @@ func (f *fields) text(key string, v value) string {
 // str reads a required string.
 func (f *fields) str(key string) string {
 	v := f.get(key)
-	if v.kind != typeString {
+	if v.typ != typeString {
 		f.failField("missing required string field", key)
 		return ""
 	}
@@ -160,7 +161,7 @@ func (f *fields) str(key string) string {
 
 // optStr reads a string that may be absent.
 func (f *fields) optStr(key, absent string) string {
-	switch v := f.get(key); v.kind {
+	switch v := f.get(key); v.typ {
 	case typeAbsent:
 		return absent
 	case typeString:
@@ -172,7 +173,7 @@ func (f *fields) optStr(key, absent string) string {
 
 // strOrNull reads a string that may be absent or null, which are the same.
 func (f *fields) strOrNull(key string) *string {
-	switch v := f.get(key); v.kind {
+	switch v := f.get(key); v.typ {
 	case typeAbsent, typeNull:
 		return nil
 	case typeString:
@@ -186,7 +187,7 @@ func (f *fields) strOrNull(key string) *string {
 // int reads a required integer.
 func (f *fields) int(key string) Int {
 	v := f.get(key)
-	if v.kind != typeInt {
+	if v.typ != typeInt {
 		f.failField("missing required int field", key)
 		return Int{}
 	}
@@ -204,7 +205,7 @@ func (f *fields) nonnegative(key string) Int {
 
 // optInt reads an integer that may be absent.
 func (f *fields) optInt(key string, absent int64) Int {
-	switch v := f.get(key); v.kind {
+	switch v := f.get(key); v.typ {
 	case typeAbsent:
 		return IntOf(absent)
 	case typeInt:
@@ -216,7 +217,7 @@ func (f *fields) optInt(key string, absent int64) Int {
 
 // optBool reads a boolean that may be absent, which is false.
 func (f *fields) optBool(key string) bool {
-	switch v := f.get(key); v.kind {
+	switch v := f.get(key); v.typ {
 	case typeAbsent:
 		return false
 	case typeBool:
@@ -228,12 +229,12 @@ func (f *fields) optBool(key string) bool {
 
 // strs reads a list of strings that may be absent, which is empty.
 func (f *fields) strs(key string) []string {
-	if f.err != nil || f.get(key).kind == typeAbsent {
+	if f.err != nil || f.get(key).typ == typeAbsent {
 		return nil
 	}
 	list := make([]string, 0, smallList)
 	ok := f.get(key).each(func(v value) bool {
-		if v.kind != typeString {
+		if v.typ != typeString {
 			return false
 		}
 		list = append(list, f.text(key, v))
@@ -247,7 +248,7 @@ func (f *fields) strs(key string) []string {
 
 // headers reads a list of header pairs that may be absent, which is empty.
 func (f *fields) headers(key string) []Header {
-	if f.err != nil || f.get(key).kind == typeAbsent {
+	if f.err != nil || f.get(key).typ == typeAbsent {
 		return nil
 	}
 	list := make([]Header, 0, smallList)
@@ -255,7 +256,7 @@ func (f *fields) headers(key string) []Header {
 		var h Header
 		n := 0
 		ok := pair.each(func(v value) bool {
-			if v.kind != typeString || n == len(h) {
+			if v.typ != typeString || n == len(h) {
 				return false
 			}
 			h[n] = f.text(key, v)
@@ -279,7 +280,7 @@ func (f *fields) events(key string) []json.RawMessage {
 	list := make([]json.RawMessage, 0, smallList)
 	ok := f.get(key).each(func(event value) bool {
 		list = append(list, json.RawMessage(event.text))
-		return event.member("type").kind == typeString
+		return event.member("type").typ == typeString
 	})
 	if !ok || len(list) == 0 {
 		f.fail("event.batch requires a nonempty event array with string types")

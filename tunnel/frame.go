@@ -32,7 +32,7 @@ const (
 )
 
 // Body encodings (tunnel.md 6). Any other value decodes as a frame and fails
-// only when the body is read.
+// only when the body is read; "" in a frame made by hand is EncodingUTF8.
 const (
 	EncodingUTF8   = "utf-8"
 	EncodingBase64 = "base64"
@@ -129,11 +129,13 @@ type WSClose struct {
 // EventReady tells a runner that this connection takes event batches.
 type EventReady struct{}
 
-// EventBatch carries runner events to the server, applied in order.
+// EventBatch carries runner events to the server, applied in order. A decoded
+// event is the text as the peer wrote it, with what upstream's parser takes
+// beyond JSON: NaN, Infinity and lone surrogate escapes may be in it.
 type EventBatch struct {
 	ID        string
 	SessionID string
-	Events    []json.RawMessage // each an object with a string "type"
+	Events    []json.RawMessage // at least one, each an object with a string "type"
 }
 
 // EventAck tells how many events of a batch were applied.

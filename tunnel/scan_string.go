@@ -1,7 +1,6 @@
 package tunnel
 
 import (
-	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -25,9 +24,14 @@ func (s *scanner) str() (value, error) {
 			if lone {
 				size = loneSurrogate
 			}
-			return value{text: text, size: size, kind: typeString}, nil
+			return value{text: text, size: size, typ: typeString}, nil
 		case '\\':
-			r, n := parseEscape(s.data[s.pos:])
+			if s.pos+1 < len(s.data) && shortEscape(s.data[s.pos+1]) != 0 {
+				size++
+				s.pos += 2
+				continue
+			}
+			r, n := longEscape(s.data[s.pos:])
 			if n == 0 {
 				return value{}, s.fail("invalid escape")
 			}
@@ -43,33 +47,36 @@ func (s *scanner) str() (value, error) {
 	}
 }
 
-// parseEscape reads the escape at the beginning of b: the character it means
-// and its length, two \u escapes when they are a surrogate pair. A surrogate
-// alone is returned as such. The length is 0 when it is no escape.
-func parseEscape(b []byte) (r rune, n int) {
-	if len(b) < 2 {
-		return 0, 0
-	}
-	switch b[1] {
+// shortEscape returns the character that a backslash and c mean, 0 for none:
+// \u0000 has no short escape.
+func shortEscape(c byte) byte {
+	switch c {
 	case '"', '\\', '/':
-		return rune(b[1]), 2
-	case 'b':
-		return '\b', 2
-	case 'f':
-		return '\f', 2
+		return c
 	case 'n':
-		return '\n', 2
+		return '\n'
 	case 'r':
-		return '\r', 2
+		return '\r'
 	case 't':
-		return '\t', 2
+		return '\t'
+	case 'b':
+		return '\b'
+	case 'f':
+		return '\f'
 	}
-	r, ok := parseUnicodeEscape(b)
+	return 0
+}
+
+// longEscape reads the \u escape at the beginning of b: the character it means
+// and its length, that of two escapes when they are a surrogate pair. A
+// surrogate alone is returned as such. The length is 0 when it is no escape.
+func longEscape(b []byte) (r rune, n int) {
+	r, ok := codeUnit(b)
 	if !ok {
 		return 0, 0
 	}
 	if utf16.IsSurrogate(r) {
-		if low, ok := parseUnicodeEscape(b[6:]); ok {
+		if low, ok := codeUnit(b[6:]); ok {
 			if pair := utf16.DecodeRune(r, low); pair != utf8.RuneError {
 				return pair, 12
 			}
@@ -78,8 +85,8 @@ func parseEscape(b []byte) (r rune, n int) {
 	return r, 6
 }
 
-// parseUnicodeEscape reads \uXXXX at the beginning of b.
-func parseUnicodeEscape(b []byte) (rune, bool) {
+// codeUnit reads \uXXXX at the beginning of b.
+func codeUnit(b []byte) (rune, bool) {
 	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
 		return 0, false
 	}
@@ -98,35 +105,4 @@ func parseUnicodeEscape(b []byte) (rune, bool) {
 		r = r<<4 | rune(c)
 	}
 	return r, true
-}
-
-// unescape returns the string that v means, in one allocation of the right
-// size. v has no lone surrogate.
-func (v value) unescape() string {
-	if v.size == len(v.text) {
-		return string(v.text) // every escape is longer than what it means
-	}
-	var out strings.Builder
-	out.Grow(v.size)
-	for text := v.text; ; {
-		n := plainPrefix(text)
-		out.Write(text[:n])
-		if n == len(text) {
-			return out.String()
-		}
-		r, escape := parseEscape(text[n:])
-		out.WriteRune(r)
-		text = text[n+escape:]
-	}
-}
-
-// is reports whether v is the string s.
-func (v value) is(s string) bool {
-	if v.kind != typeString || v.size != len(s) {
-		return false
-	}
-	if v.size == len(v.text) {
-		return string(v.text) == s
-	}
-	return v.unescape() == s
 }
