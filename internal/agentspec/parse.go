@@ -96,7 +96,7 @@ func checkName(name string) error {
 	case name != strings.TrimSpace(name):
 		return errors.New("starts or ends with a space")
 	case strings.ContainsAny(name, `/\:`):
-		return errors.New(`contains one of / \ :`)
+		return errors.New("contains a slash, a backslash or a colon")
 	case strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }):
 		return errors.New("contains a character that cannot be printed")
 	}

@@ -136,7 +136,7 @@ func (c *Client) Store(ctx context.Context, session string, out wire.Outgoing) (
 func (c *Client) AgentContents(ctx context.Context, session string) (io.ReadCloser, error) {
 	q := call{method: http.MethodGet, path: sessionPath(session, "/agent/contents")}
 	ctx, cancel := context.WithTimeout(ctx, orDefault(c.Timing.Contents, 5*time.Minute))
-	response, err := c.send(ctx, q)
+	response, err := c.send(ctx, q) //nolint:bodyclose // the caller closes it
 	if err != nil {
 		cancel()
 		return nil, fmt.Errorf("fetching the agent of session %s: %w", session, err)

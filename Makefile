@@ -1,0 +1,59 @@
+# make help lists the targets. Everything is offline but for Go modules and,
+# once, the linter.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+LINT_VERSION := 2.15.0
+LINT := .cache/bin/golangci-lint-$(LINT_VERSION)
+PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+FUZZTIME ?= 60s
+ARGS ?=
+
+export GOLANGCI_LINT_CACHE := $(CURDIR)/.cache/golangci
+
+.PHONY: help run build cross test lint cover fuzz
+
+help: ## what can be made
+	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 10
+
+run: ## start server and runner from source: make run ARGS="--listen 127.0.0.1:8080"
+	go run ./cmd/outrunner up $(ARGS)
+
+build: ## bin/outrunner, static
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/outrunner ./cmd/outrunner
+
+cross: ## compile for every platform that is promised
+	@for p in $(PLATFORMS); do echo "build $$p"; \
+		CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go build -trimpath -o /dev/null ./...; done
+
+test: ## every test, with the race detector, in a random order
+	@go test -race -shuffle=on -timeout 5m ./...
+
+lint: $(LINT) ## format, vet on three systems, golangci-lint
+	@unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
+		if [[ -n $$unformatted ]]; then echo "run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
+	@for os in linux darwin windows; do echo "vet $$os"; CGO_ENABLED=0 GOOS=$$os go vet ./...; done
+	@echo "golangci-lint"; $(LINT) run ./...
+
+cover: ## coverage, per function, in cover.out
+	go test -coverpkg=./... -coverprofile=cover.out ./...
+	go tool cover -func=cover.out | tail -n 1
+
+fuzz: ## each fuzz test for FUZZTIME
+	@for pkg in $$(go list ./...); do \
+		for f in $$(go test -list '^Fuzz' "$$pkg" | grep '^Fuzz' || true); do \
+			echo "fuzz $$pkg $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) "$$pkg"; \
+		done; done
+
+# The linter of exactly this version: the one in PATH if it is that, else built
+# into .cache, so that nobody's report differs from CI's.
+$(LINT):
+	@mkdir -p $(@D)
+	@if found=$$(command -v golangci-lint) && [[ $$($$found version) == *" $(LINT_VERSION) "* ]]; then \
+		ln -s "$$found" $@; \
+	else \
+		echo "building golangci-lint $(LINT_VERSION)"; \
+		GOFLAGS= GOBIN=$(CURDIR)/.cache/bin go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(LINT_VERSION); \
+		mv .cache/bin/golangci-lint $@; \
+	fi
