@@ -1,0 +1,175 @@
+package harness
+
+import (
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/outrunner/outrunner/internal/harness/exec"
+	"github.com/outrunner/outrunner/internal/harness/guard"
+)
+
+// Shell is the harness of the default agent: each message is a command line
+// for bash. A definition of that id in Config takes its place.
+const Shell = "acp:shell"
+
+// The limits of a definition that sets none.
+const (
+	DefaultIdleTimeout = time.Hour
+	DefaultTurnTimeout = 3 * time.Hour
+	DefaultMaxOutput   = 64 << 20
+)
+
+// AdapterExec runs a command once per message.
+const AdapterExec = "exec"
+
+// Config sets up a Manager.
+type Config struct {
+	// Harnesses is the table of harnesses by canonical id ("acp:mine").
+	Harnesses map[string]Definition
+	// Workspace is where programs start whose session has no folder of its
+	// own. "" is the current folder.
+	Workspace string
+	// PassEnv names variables of this process that every program gets; a name
+	// that ends in "*" stands for all that begin so.
+	PassEnv []string
+	// Guard is the argv of the guard process; guard.Self gives it.
+	Guard []string
+	// InterruptGrace is the time between an interrupt and the terminate that
+	// follows, TerminateGrace that between terminate and kill. 0 is 1.5 s
+	// (guard.DefaultGrace), with which nothing is left 3 s after a death of
+	// the runner.
+	InterruptGrace, TerminateGrace time.Duration
+	// OnSpawn is called in each turn after its program was started and before
+	// any of its output is read. nil does nothing.
+	OnSpawn func()
+	// Log is where what no turn can tell goes. nil is nowhere.
+	Log *slog.Logger
+}
+
+// Definition is one harness.
+type Definition struct {
+	// Adapter names how the program is driven: AdapterExec.
+	Adapter string
+	// Command is the program and its arguments. For exec, {message} in an
+	// argument is replaced by the message's text; with no such argument the
+	// text is the program's standard input.
+	Command []string
+	// Env is set for the program, on top of everything else.
+	Env map[string]string
+	// PassEnv is like Config.PassEnv, for this harness.
+	PassEnv []string
+	// IdleTimeout ends a turn whose program writes nothing for so long. 0 is
+	// DefaultIdleTimeout.
+	IdleTimeout time.Duration
+	// TurnTimeout ends a turn that takes longer. 0 is DefaultTurnTimeout.
+	TurnTimeout time.Duration
+	// MaxOutput ends a turn whose program writes more bytes. 0 is
+	// DefaultMaxOutput.
+	MaxOutput int64
+}
+
+// check fills in what cfg leaves open, and refuses what cannot work with an
+// error that names the key of the config file.
+func (cfg Config) check() (Config, error) {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if len(cfg.Guard) == 0 {
+		return cfg, fmt.Errorf("setting up harnesses: no guard command was given")
+	}
+	workspace, err := filepath.Abs(cfg.Workspace)
+	if err != nil {
+		return cfg, fmt.Errorf("finding the workspace %q: %w", cfg.Workspace, err)
+	}
+	cfg.Workspace = workspace
+	setDefault(&cfg.InterruptGrace, guard.DefaultGrace)
+	setDefault(&cfg.TerminateGrace, guard.DefaultGrace)
+	if err := checkPassEnv("pass_env", cfg.PassEnv); err != nil {
+		return cfg, err
+	}
+	table := map[string]Definition{
+		Shell: {Adapter: AdapterExec, Command: []string{"bash", "-c", exec.Placeholder}},
+	}
+	maps.Copy(table, cfg.Harnesses)
+	for id, def := range table {
+		if table[id], err = def.check("harnesses." + id); err != nil {
+			return cfg, err
+		}
+	}
+	cfg.Harnesses = table
+	return cfg, nil
+}
+
+func (d Definition) check(key string) (Definition, error) {
+	switch {
+	case d.Adapter == "":
+		return d, fmt.Errorf("%s.adapter is missing; the adapters are: %s", key, AdapterExec)
+	case d.Adapter != AdapterExec:
+		return d, fmt.Errorf("%s.adapter: there is no adapter %q; the adapters are: %s", key, d.Adapter, AdapterExec)
+	case len(d.Command) == 0 || strings.TrimSpace(d.Command[0]) == "":
+		return d, fmt.Errorf("%s.command is empty; write the program and its arguments as a list", key)
+	case strings.Contains(d.Command[0], exec.Placeholder):
+		return d, fmt.Errorf("%s.command: the program itself cannot be %s", key, exec.Placeholder)
+	case d.IdleTimeout < 0 || d.TurnTimeout < 0:
+		return d, fmt.Errorf("%s: a timeout is negative", key)
+	case d.MaxOutput < 0:
+		return d, fmt.Errorf("%s.max_output is negative", key)
+	}
+	if err := checkPassEnv(key+".pass_env", d.PassEnv); err != nil {
+		return d, err
+	}
+	for name, value := range d.Env {
+		switch {
+		case name == "" || strings.ContainsAny(name, "=\x00") || strings.Contains(value, "\x00"):
+			return d, fmt.Errorf("%s.env: %q is not a variable", key, name)
+		case secret(name):
+			return d, fmt.Errorf("%s.env: %s is a credential of the runner and is never given to a program", key, name)
+		}
+	}
+	setDefault(&d.IdleTimeout, DefaultIdleTimeout)
+	setDefault(&d.TurnTimeout, DefaultTurnTimeout)
+	setDefault(&d.MaxOutput, DefaultMaxOutput)
+	return d, nil
+}
+
+func checkPassEnv(key string, names []string) error {
+	for _, name := range names {
+		if secret(name) {
+			return fmt.Errorf("%s: %s is a credential of the runner and is never given to a program", key, name)
+		}
+	}
+	return nil
+}
+
+func setDefault[T comparable](v *T, value T) {
+	var zero T
+	if *v == zero {
+		*v = value
+	}
+}
+
+// folder is where a session's programs start.
+func (cfg Config) folder(workspace string) (string, error) {
+	dir := cfg.Workspace
+	if workspace != "" {
+		dir = workspace
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(cfg.Workspace, dir)
+		}
+	}
+	info, err := os.Stat(dir)
+	switch {
+	case os.IsNotExist(err):
+		return "", fmt.Errorf("the workspace %s does not exist; create it, or choose another folder for the session", dir)
+	case err != nil:
+		return "", fmt.Errorf("the workspace cannot be used: %w", err)
+	case !info.IsDir():
+		return "", fmt.Errorf("the workspace %s is not a folder; choose another one for the session", dir)
+	}
+	return dir, nil
+}

@@ -1,0 +1,149 @@
+package guard
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"time"
+)
+
+// Main is the guard process. The runner starts it as `outrunner guard` through
+// Start; it returns the exit code for os.Exit. It must be called on the
+// goroutine of main(), which it never leaves.
+func Main([]string) int {
+	// Linux delivers a parent-death signal when the thread that forked ends,
+	// so that thread must be one that lives as long as the guard.
+	runtime.LockOSThread()
+	orders := json.NewDecoder(os.Stdin)
+	var first order
+	if err := orders.Decode(&first); err != nil || first.Start == nil || len(first.Start.Argv) == 0 {
+		fmt.Fprintln(os.Stderr, "outrunner guard is started by the runner, not by hand")
+		return 2
+	}
+	reports := json.NewEncoder(os.Stdout)
+	f, pid, err := launch(first.Start)
+	if err != nil {
+		if err := reports.Encode(report{Failed: reason(err)}); err != nil {
+			return 1 // the runner is gone, and nothing has been started
+		}
+		return 0
+	}
+	// From here on a report that cannot be written is no reason to stop: the
+	// runner is gone, so the order pipe has ended too and the ladder runs.
+	_ = reports.Encode(report{Started: pid})
+	end := watch(f, first.Start, receive(orders))
+	_ = reports.Encode(report{End: &end})
+	return 0
+}
+
+// launch starts the program with its output on our standard error.
+func launch(s *start) (*family, int, error) {
+	f, err := adopt()
+	if err != nil {
+		return nil, 0, err
+	}
+	argv := make([]string, len(s.Argv))
+	for i, a := range s.Argv {
+		argv[i] = string(a)
+	}
+	path, err := lookPath(argv[0])
+	if err != nil {
+		return nil, 0, err
+	}
+	stdin, feed, err := input(s.Stdin)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer stdin.Close() //nolint:errcheck // the child has its own copy
+	pid, err := f.start(path, argv, []*os.File{stdin, os.Stderr, os.Stderr})
+	if err != nil {
+		return nil, 0, err
+	}
+	if feed != nil {
+		// It ends when the program has read all, or has closed its end.
+		go func() {
+			defer feed.Close()         //nolint:errcheck // nobody is left to tell
+			_, _ = feed.Write(s.Stdin) // a program need not read its input
+		}()
+	}
+	return f, pid, nil
+}
+
+// input opens what the program reads: the null device, or a pipe to fill.
+func input(text []byte) (stdin, feed *os.File, err error) {
+	if text == nil {
+		stdin, err = os.Open(os.DevNull)
+		return stdin, nil, err
+	}
+	return os.Pipe()
+}
+
+// receive turns the order pipe into a channel that is closed at its end, which
+// means that the runner is dead.
+func receive(orders *json.Decoder) <-chan Step {
+	steps := make(chan Step)
+	go func() {
+		defer close(steps)
+		for {
+			var o order
+			if err := orders.Decode(&o); err != nil {
+				if err != io.EOF {
+					fmt.Fprintln(os.Stderr, "outrunner guard: reading orders:", err)
+				}
+				return
+			}
+			steps <- o.Step
+		}
+	}()
+	return steps
+}
+
+// watch takes the family down the ladder and returns when it is gone.
+func watch(f *family, s *start, steps <-chan Step) End {
+	exited, gone := make(chan End), make(chan struct{})
+	go func() {
+		defer close(gone)
+		f.reap(func(e End) { exited <- e })
+	}()
+	grace := map[Step]time.Duration{Interrupt: s.InterruptGrace, Terminate: s.TerminateGrace, Kill: killEvery}
+	next := time.NewTimer(0)
+	next.Stop()
+	var (
+		end      End
+		step     Step
+		killFrom time.Time
+	)
+	take := func(to Step) {
+		if to < step || to == step && to != Kill {
+			return
+		}
+		if step != Kill && to == Kill {
+			killFrom = time.Now()
+		}
+		step = to
+		f.send(step)
+		next.Reset(grace[step])
+	}
+	for {
+		select {
+		case to, ok := <-steps:
+			if !ok {
+				steps, to = nil, Terminate
+			}
+			take(to)
+		case end = <-exited:
+			end.Step = step
+			take(Terminate)
+		case <-next.C:
+			if step == Kill && time.Since(killFrom) > KillLimit {
+				end.Left = f.left()
+				return end
+			}
+			take(min(step+1, Kill))
+		case <-gone:
+			return end
+		}
+	}
+}
