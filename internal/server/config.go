@@ -1,0 +1,79 @@
+package server
+
+import (
+	"log/slog"
+	"time"
+)
+
+// Config is what a Server is made of. The zero value works but for Dir.
+type Config struct {
+	// Dir is the server's folder: agents/*.yaml, the token file and, unless DB
+	// says otherwise, the database server.db. It must exist.
+	Dir string
+	// DB is the database file. Default: Dir/server.db.
+	DB string
+	// Listen is the address that is listened on, for the Host rule.
+	Listen string
+	// PublicHosts are further names under which the server may be reached, each
+	// with or without a port. A request that comes under one of them needs the
+	// token, also from loopback: that is where a proxy's requests come from.
+	PublicHosts []string
+	// Version is told in /v1/info and /api/version.
+	Version string
+	// Log gets what goes wrong. Default: nothing.
+	Log *slog.Logger
+	// Timing has the server's waits.
+	Timing Timing
+}
+
+// Timing are the waits of a Server. A zero field means its default.
+type Timing struct {
+	// DisconnectGrace is how long a runner may be away before its running
+	// sessions fail. Default 90 s.
+	DisconnectGrace time.Duration
+	// Heartbeat is the longest silence on a viewer's stream. Default 15 s.
+	Heartbeat time.Duration
+	// ViewerWrite bounds one write to a viewer. Default 30 s.
+	ViewerWrite time.Duration
+	// RelayFirst is how soon a runner's stream must say something. Default 5 s.
+	RelayFirst time.Duration
+	// RelaySilence is the longest silence on a runner's stream. Default 45 s.
+	RelaySilence time.Duration
+	// RelayRetry is the wait before a broken stream is opened again. Default 0.5 s.
+	RelayRetry time.Duration
+	// RelayDrain is how long what a lost tunnel had already brought may take to
+	// be stored. Default 10 s.
+	RelayDrain time.Duration
+	// Forward bounds the runner's answer to a message. Default 60 s.
+	Forward time.Duration
+	// ForwardRetry is the first wait before a message is offered again; it
+	// doubles up to ForwardRetryMax. Defaults 0.5 s and 10 s.
+	ForwardRetry, ForwardRetryMax time.Duration
+	// Control bounds the runner's answer to an interrupt, a stop, a status or an
+	// approval. Default 5 s.
+	Control time.Duration
+	// StorageRetry is the wait before a runner's event is stored again after the
+	// database failed. Default 0.5 s.
+	StorageRetry time.Duration
+}
+
+func (t Timing) withDefaults() Timing {
+	set := func(d *time.Duration, def time.Duration) {
+		if *d <= 0 {
+			*d = def
+		}
+	}
+	set(&t.DisconnectGrace, 90*time.Second)
+	set(&t.Heartbeat, 15*time.Second)
+	set(&t.ViewerWrite, 30*time.Second)
+	set(&t.RelayFirst, 5*time.Second)
+	set(&t.RelaySilence, 45*time.Second)
+	set(&t.RelayRetry, 500*time.Millisecond)
+	set(&t.RelayDrain, 10*time.Second)
+	set(&t.Forward, 60*time.Second)
+	set(&t.ForwardRetry, 500*time.Millisecond)
+	set(&t.ForwardRetryMax, 10*time.Second)
+	set(&t.Control, 5*time.Second)
+	set(&t.StorageRetry, 500*time.Millisecond)
+	return t
+}

@@ -1,0 +1,137 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+
+	"github.com/outrunner/outrunner/internal/server/store"
+)
+
+// patchSession is PATCH /v1/sessions/{id} (server.md 2.3). A key that is not
+// known is a 422.
+func (s *Server) patchSession(w http.ResponseWriter, r *http.Request) error {
+	id, err := s.sessionID(r)
+	if err != nil {
+		return err
+	}
+	raw, err := readJSON(w, r, maxBody)
+	if err != nil {
+		return err
+	}
+	fields, err := object(raw, "the body")
+	if err != nil {
+		return err
+	}
+	ctx := r.Context()
+	var runner *string
+	if v, ok := fields["runner_id"]; ok {
+		name := text(v)
+		if name != "" {
+			if err := s.checkRunner(ctx, name); err != nil {
+				return err
+			}
+		}
+		runner = &name
+	}
+	var tell []dict
+	err = s.db.Write(ctx, func(tx *store.Tx) error {
+		tell = nil
+		ses, err := tx.Session(ctx, id)
+		if err != nil {
+			return err
+		}
+		for k, v := range fields {
+			event, err := patchField(tx, ses, k, v)
+			if err != nil {
+				return err
+			}
+			if event != nil {
+				tell = append(tell, event)
+			}
+		}
+		return tx.SaveSession(ses)
+	})
+	if err != nil {
+		return err
+	}
+	if runner != nil {
+		if *runner == "" {
+			s.detach(id)
+		}
+		s.attach(id, *runner)
+	}
+	for _, event := range tell {
+		s.tellRunner(ctx, id, event)
+	}
+	return s.answerSnapshot(w, ctx, http.StatusOK, id, false)
+}
+
+// patchField changes one key of a session; event is what the runner is told.
+func patchField(tx *store.Tx, ses *store.Session, key string, v json.RawMessage) (event dict, err error) {
+	str := func(to *string) error {
+		if !isNull(v) {
+			return json.Unmarshal(v, to)
+		}
+		*to = ""
+		return nil
+	}
+	switch key {
+	case "title":
+		err = str(&ses.Title)
+	case "runner_id":
+		err = str(&ses.RunnerID)
+	case "workspace":
+		err = str(&ses.Workspace)
+	case "external_session_id":
+		was := ses.ExternalSessionID
+		if err = str(&ses.ExternalSessionID); err == nil && was != "" && was != ses.ExternalSessionID {
+			return nil, refuse(http.StatusConflict, "conflict", "external_session_id is set and stays as it is")
+		}
+	case "archived":
+		err = json.Unmarshal(v, &ses.Archived)
+	case "model_override":
+		if err = str(&ses.ModelOverride); err == nil {
+			if slices.Contains([]string{"default", "off", "reset"}, ses.ModelOverride) {
+				ses.ModelOverride = ""
+			}
+			event = dict{"type": "model_change", "model": orNull(ses.ModelOverride)}
+		}
+	case "reasoning_effort":
+		if err = str(&ses.ReasoningEffort); err == nil {
+			event = dict{"type": "effort_change", "effort": orNull(ses.ReasoningEffort)}
+		}
+	case "labels":
+		var labels map[string]string
+		if err = json.Unmarshal(v, &labels); err == nil {
+			if err := checkLabels(labels); err != nil {
+				return nil, err
+			}
+			return nil, tx.SetLabels(ses.ID, labels)
+		}
+	case "silent", "delete_worktree":
+		var ignored bool
+		err = json.Unmarshal(v, &ignored)
+	default:
+		if !slices.Contains(keptSettings, key) {
+			return nil, invalid(key, "extra_forbidden", "Extra inputs are not permitted")
+		}
+		if ses.Settings == nil {
+			ses.Settings = make(map[string]json.RawMessage)
+		}
+		ses.Settings[key] = v
+	}
+	if err != nil {
+		return nil, invalid(key, "type_error", "Input is not of the right type")
+	}
+	return event, nil
+}
+
+// tellRunner tells a session's runner of a changed setting. The next message
+// carries it too, so a runner that does not take it now misses nothing.
+func (s *Server) tellRunner(ctx context.Context, session string, event dict) {
+	if status, here, err := s.control(ctx, session, event); here && !delivered(status, err) {
+		s.log.Warn("the runner did not take a setting", "session", session, "event", event["type"], "status", status, "error", err)
+	}
+}

@@ -1,0 +1,166 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/outrunner/outrunner/internal/server/store"
+)
+
+// beginResponse takes a response.in_progress. The first of a response is stored
+// and published; a repeated one, which a runner sends on each new stream, only
+// settles its inputs. It answers whether the response is running.
+func beginResponse(ctx context.Context, tx *store.Tx, ses *store.Session, fields map[string]json.RawMessage) (store.Response, bool, error) {
+	r, body, err := readResponse(ctx, tx, ses, fields)
+	if err != nil {
+		return r, false, err
+	}
+	if err := settleInputs(ctx, tx, ses.ID, r.Inputs); err != nil {
+		return r, false, err
+	}
+	if r.Status != "" {
+		return r, r.Status == store.InProgress, tx.SaveResponse(r)
+	}
+	r.Status = store.InProgress
+	if err := tx.SaveResponse(r); err != nil {
+		return r, false, err
+	}
+	if ses.ResponseID != r.ID {
+		ses.ResponseID = r.ID
+		if err := tx.SaveSession(ses); err != nil {
+			return r, false, err
+		}
+	}
+	fields["response"], fields["input_item_ids"], err = completeResponse(tx, r, body, ses.AgentName)
+	if err != nil {
+		return r, false, err
+	}
+	return r, true, tx.Emit(ses.ID, typeInProgress, fields)
+}
+
+// finishResponse takes a terminal response event. The end of a response is
+// stored and published once, however often the runner tells it.
+func finishResponse(ctx context.Context, tx *store.Tx, ses *store.Session, typ string, fields map[string]json.RawMessage) error {
+	r, body, err := readResponse(ctx, tx, ses, fields)
+	if err != nil {
+		return err
+	}
+	if err := settleInputs(ctx, tx, ses.ID, r.Inputs); err != nil {
+		return err
+	}
+	if r.Status != "" && r.Status != store.InProgress {
+		return nil
+	}
+	if isNull(body["error"]) {
+		body["error"] = fields["error"] // some harnesses put it beside the response
+	}
+	return endResponse(ctx, tx, ses, r, typ, fields, body)
+}
+
+// endResponse stores and publishes the end of a response: event is the
+// runner's event, body the response object in it. Both are changed.
+func endResponse(ctx context.Context, tx *store.Tx, ses *store.Session, r store.Response, typ string, event, body map[string]json.RawMessage) error {
+	r.Status = typ[len("response."):]
+	if err := tx.SaveResponse(r); err != nil {
+		return err
+	}
+	if typ == typeFailed {
+		te := taskError(body["error"])
+		if err := storeError(ctx, tx, ses.ID, r.ID, firstOf(text(event["source"]), "harness"), te); err != nil {
+			return err
+		}
+		body["error"] = te
+	}
+	if ses.ResponseID == r.ID {
+		ses.ResponseID = ""
+		if err := tx.SaveSession(ses); err != nil {
+			return err
+		}
+	}
+	var err error
+	if event["response"], event["input_item_ids"], err = completeResponse(tx, r, body, ses.AgentName); err != nil {
+		return err
+	}
+	if event["type"], err = store.Encode(typ); err != nil {
+		return err
+	}
+	return tx.Emit(ses.ID, typ, event)
+}
+
+// storeError stores an error item, unless the same error is already told in
+// this turn.
+func storeError(ctx context.Context, tx *store.Tx, session, response, source string, taskError json.RawMessage) error {
+	i, err := errorItem(session, response, source, taskError)
+	if err != nil {
+		return err
+	}
+	told, err := tx.LastError(ctx, session)
+	if ignoreNotFound(err) != nil {
+		return err
+	}
+	if told != nil && told.ResponseID == response && errorCode(told.Data) == errorCode(i.Data) {
+		return nil
+	}
+	_, err = storeItem(ctx, tx, i)
+	return err
+}
+
+// readResponse reads the response that an event is about: what is stored of it,
+// joined with the inputs that the event names. Status is "" for a new one.
+func readResponse(ctx context.Context, tx *store.Tx, ses *store.Session, fields map[string]json.RawMessage) (store.Response, map[string]json.RawMessage, error) {
+	body := map[string]json.RawMessage{}
+	if !isNull(fields["response"]) {
+		var err error
+		if body, err = object(fields["response"], "response"); err != nil {
+			return store.Response{}, nil, err
+		}
+	}
+	id := clip(firstOf(text(body["id"]), ses.ResponseID, "turn_"+store.NewID()), maxResponseID)
+	r, err := tx.Response(ctx, ses.ID, id)
+	if errors.Is(err, store.ErrNotFound) {
+		r, err = store.Response{Session: ses.ID, ID: id}, nil
+	}
+	if err != nil {
+		return r, nil, err
+	}
+	r.Model = firstOf(text(body["model"]), r.Model, ses.AgentName)
+	for _, item := range list(fields["input_item_ids"]) {
+		if item = bareID(item); !slices.Contains(r.Inputs, item) {
+			r.Inputs = append(r.Inputs, item)
+		}
+	}
+	return r, body, nil
+}
+
+// maxResponseID bounds a response id (server.md 0).
+const maxResponseID = 64
+
+// completeResponse is a response object with every field that clients require,
+// and its list of inputs.
+func completeResponse(tx *store.Tx, r store.Response, body map[string]json.RawMessage, agent string) (response, inputs json.RawMessage, err error) {
+	full := make(dict, len(body)+8)
+	for _, k := range []string{"usage", "previous_response_id", "conversation", "instructions", "reasoning", "error", "incomplete_details", "completed_at"} {
+		full[k] = nil
+	}
+	full["created_at"], full["output"], full["background"], full["store"] = tx.Now(), []any{}, false, true
+	if r.Status != store.InProgress {
+		full["completed_at"] = tx.Now()
+	}
+	for k, v := range body {
+		if !isNull(v) {
+			full[k] = v
+		}
+	}
+	full["id"], full["object"], full["status"], full["model"] = r.ID, "response", r.Status, firstOf(r.Model, agent)
+	if response, err = store.Encode(full); err != nil {
+		return nil, nil, err
+	}
+	ids := r.Inputs
+	if ids == nil {
+		ids = []string{}
+	}
+	inputs, err = store.Encode(ids)
+	return response, inputs, err
+}

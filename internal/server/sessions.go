@@ -1,0 +1,228 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/outrunner/outrunner/internal/server/store"
+)
+
+// snapshotItems is how many items a snapshot shows: the newest.
+const snapshotItems = 100
+
+// answerSnapshot answers a session as it is now (server.md 2.2).
+func (s *Server) answerSnapshot(w http.ResponseWriter, ctx context.Context, status int, id string, withItems bool) error {
+	db := s.db.Read()
+	ses, err := db.Session(ctx, id)
+	if err != nil {
+		return err
+	}
+	a, err := s.agent(ctx, ses.AgentID)
+	var gone *apiError
+	if err != nil && !errors.As(err, &gone) { // a session without its agent can still be read
+		return err
+	}
+	var items []*store.Item
+	if withItems {
+		if items, err = db.LastItems(ctx, id, snapshotItems); err != nil {
+			return err
+		}
+	}
+	pending, err := db.Pending(ctx, id)
+	if err != nil {
+		return err
+	}
+	if gone != nil {
+		a = nil
+	}
+	body, err := s.snapshot(ses, a, items, pending)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	answer(w, s.log, status, body)
+	return nil
+}
+
+func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
+	id, err := s.sessionID(r)
+	if err != nil {
+		return err
+	}
+	return s.answerSnapshot(w, r.Context(), http.StatusOK, id, flag(r, "include_items", true))
+}
+
+func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) error {
+	p, err := readPage(r, 20, false)
+	if err != nil {
+		return err
+	}
+	q := r.URL.Query()
+	query := store.SessionQuery{Owner: principal(r).Owner, AgentID: bareID(q.Get("agent_id")), AgentName: q.Get("agent_name"),
+		Kind: firstOf(q.Get("kind"), "default"), Search: q.Get("search_query"), Archived: flag(r, "include_archived", false),
+		OnlyArchived: q.Get("visibility") == "archived", ByUpdate: q.Get("sort_by") == "updated_at",
+		Ascending: p.ascending, After: p.after, Before: p.before, Limit: p.limit}
+	rows, more, err := s.db.Read().Sessions(r.Context(), query)
+	if err != nil {
+		return err
+	}
+	out := make([]any, 0, len(rows))
+	for _, ses := range rows {
+		out = append(out, listRow(ses))
+	}
+	first, last := "", ""
+	if len(rows) > 0 {
+		first, last = rows[0].ID, rows[len(rows)-1].ID
+	}
+	answer(w, s.log, http.StatusOK, envelope(out, first, last, more))
+	return nil
+}
+
+// deleteSession stops what runs, forgets the session and everything below it,
+// and tells the runner.
+func (s *Server) deleteSession(w http.ResponseWriter, r *http.Request) error {
+	id, err := s.sessionID(r)
+	if err != nil {
+		return err
+	}
+	ctx := r.Context()
+	tree, err := s.db.Read().Tree(ctx, id)
+	if err != nil {
+		return err
+	}
+	if len(tree) == 0 {
+		return sessionNotFound()
+	}
+	for _, ses := range tree {
+		if inTurn(ses.Status) {
+			if status, here, err := s.control(ctx, ses.ID, dict{"type": "stop_session"}); here && !delivered(status, err) {
+				s.log.Warn("the runner did not take a stop", "session", ses.ID, "status", status, "error", err)
+			}
+		}
+	}
+	if err := s.db.Write(ctx, func(tx *store.Tx) error { return tx.DeleteSession(ctx, id) }); err != nil {
+		return err
+	}
+	for _, ses := range tree {
+		s.detach(ses.ID)
+		s.hub.gone(ses.ID)
+		s.lives.forget(ses.ID)
+	}
+	if pr := s.presences.get(tree[0].RunnerID); pr != nil {
+		if status, err := pr.delete(ctx, id, s.cfg.Timing.Control); !delivered(status, err) && status != http.StatusNotFound {
+			s.log.Warn("the runner did not forget a session", "session", id, "status", status, "error", err)
+		}
+	}
+	answer(w, s.log, http.StatusOK, dict{"id": id, "object": "conversation.deleted", "deleted": true})
+	return nil
+}
+
+func (s *Server) listChildren(w http.ResponseWriter, r *http.Request) error {
+	id, err := s.sessionID(r)
+	if err != nil {
+		return err
+	}
+	p, err := readPage(r, 20, false)
+	if err != nil {
+		return err
+	}
+	if _, err := s.db.Read().Session(r.Context(), id); err != nil {
+		return err
+	}
+	kids, err := s.db.Read().Children(r.Context(), id, p.limit+1)
+	if err != nil {
+		return err
+	}
+	more := len(kids) > p.limit
+	if more {
+		kids = kids[:p.limit]
+	}
+	rows, first, last := []any{}, "", ""
+	for _, k := range kids {
+		preview, err := s.db.Read().LastOf(r.Context(), k.ID, "assistant")
+		if ignoreNotFound(err) != nil {
+			return err
+		}
+		rows = append(rows, childSummary(k, preview))
+		first, last = firstOf(first, k.ID), k.ID
+	}
+	answer(w, s.log, http.StatusOK, envelope(rows, first, last, more))
+	return nil
+}
+
+// previewRunes is how much of a child's last message its summary shows.
+const previewRunes = 150
+
+// childSummary is a ChildSessionSummary (server.md 2.5).
+func childSummary(ses *store.Session, last *store.Item) dict {
+	tool, name, _ := strings.Cut(ses.Title, ":")
+	var state any
+	switch {
+	case inTurn(ses.Status):
+		state = "in_progress"
+	case ses.Status == statusFailed:
+		state = "failed"
+	case last != nil:
+		state = "completed"
+	}
+	var preview any
+	if last != nil {
+		var m struct {
+			Content json.RawMessage `json:"content"`
+		}
+		if json.Unmarshal(last.Data, &m) == nil {
+			preview = orNull(firstText(m.Content, previewRunes))
+		}
+	}
+	return dict{"id": ses.ID, "object": "child_session", "parent_session_id": ses.ParentID, "title": orNull(ses.Title), "task_summary": nil,
+		"tool": orNull(tool), "session_name": orNull(name), "kind": ses.Kind(), "created_at": ses.CreatedAt, "updated_at": ses.UpdatedAt,
+		"agent_id": ses.AgentID, "agent_name": nil, "current_task_id": nil, "current_task_status": state, "busy": inTurn(ses.Status),
+		"labels": ses.Labels, "last_task_error": rawOrNull(ses.Error), "last_message_preview": preview,
+		"pending_elicitations_count": 0, "routed_model": nil, "routing_decision_id": nil}
+}
+
+func (s *Server) getLabels(w http.ResponseWriter, r *http.Request) error {
+	id, err := s.sessionID(r)
+	if err != nil {
+		return err
+	}
+	ses, err := s.db.Read().Session(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	answer(w, s.log, http.StatusOK, dict{"id": id, "labels": ses.Labels})
+	return nil
+}
+
+func (s *Server) listItems(w http.ResponseWriter, r *http.Request) error {
+	id, err := s.sessionID(r)
+	if err != nil {
+		return err
+	}
+	p, err := readPage(r, 100, true)
+	if err != nil {
+		return err
+	}
+	if _, err := s.db.Read().Session(r.Context(), id); err != nil {
+		return err
+	}
+	items, more, err := s.db.Read().Items(r.Context(), store.ItemQuery{Session: id, Type: r.URL.Query().Get("type"),
+		Descending: !p.ascending, After: p.after, Before: p.before, Limit: p.limit})
+	if err != nil {
+		return err
+	}
+	rows, first, last := []any{}, "", ""
+	for _, i := range items {
+		flat, err := flatItem(i)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, flat)
+		first, last = firstOf(first, i.ID), i.ID
+	}
+	answer(w, s.log, http.StatusOK, envelope(rows, first, last, more))
+	return nil
+}

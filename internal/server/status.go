@@ -1,0 +1,151 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	"github.com/outrunner/outrunner/internal/server/store"
+)
+
+// codeDisconnected is the failure that only the loss of the runner caused; the
+// runner's own idle heals it.
+const codeDisconnected = "runner_disconnected"
+
+// statusChange is a new status for a session.
+type statusChange struct {
+	status     string
+	responseID string
+	err        json.RawMessage            // an object with code and message, when failed
+	fromRunner bool                       // it says that no turn runs any more, so it ends what is open
+	lost       bool                       // the runner is gone, and what is open with it
+	extra      map[string]json.RawMessage // background_task_count, background_tasks, blocked_on
+}
+
+// readStatus reads a session.status, or says that its value is none.
+func readStatus(fields map[string]json.RawMessage) (statusChange, bool) {
+	ch := statusChange{status: text(fields["status"]), responseID: text(fields["response_id"]), fromRunner: true, extra: fields}
+	switch ch.status {
+	case statusFailed:
+		ch.err = taskError(fields["error"])
+	case statusIdle, statusLaunching, statusRunning, statusWaiting:
+	default:
+		return ch, false
+	}
+	return ch, true
+}
+
+// applyStatus changes a session's status and publishes it, under the rules of
+// server.md 3: failed is sticky against a later idle, but for a failure that
+// only the runner's absence caused. A status that changes nothing is no event.
+func applyStatus(ctx context.Context, tx *store.Tx, session string, ch statusChange) error {
+	ses, err := tx.Session(ctx, session)
+	if err != nil {
+		return err
+	}
+	if ses.Status == statusFailed && ch.status == statusIdle && (!ch.fromRunner || errorCode(ses.Error) != codeDisconnected) {
+		return nil
+	}
+	if (ch.status == statusIdle || ch.status == statusFailed) && (ch.fromRunner || ch.lost) {
+		if err := endOpenResponses(ctx, tx, ses, ch); err != nil {
+			return err
+		}
+	}
+	response := ses.ResponseID
+	switch ch.status {
+	case statusIdle, statusFailed:
+		response = ""
+	case statusRunning:
+		if ch.responseID != "" {
+			response = ch.responseID
+		}
+	}
+	if ses.Status == ch.status && bytes.Equal(ses.Error, ch.err) && ses.ResponseID == response && ch.status != statusWaiting {
+		return nil
+	}
+	ses.Status, ses.Error, ses.ResponseID = ch.status, ch.err, response
+	if err := tx.SaveSession(ses); err != nil {
+		return err
+	}
+	if err := tx.Emit(session, typeStatus, dict{"type": typeStatus, "conversation_id": session, "status": ch.status,
+		"response_id": orNull(ch.responseID), "error": rawOrNull(ch.err),
+		"background_task_count": rawOrNull(ch.extra["background_task_count"]),
+		"background_tasks":      rawOrNull(ch.extra["background_tasks"]),
+		"blocked_on":            rawOrNull(ch.extra["blocked_on"])}); err != nil {
+		return err
+	}
+	return tellParent(ctx, tx, ses)
+}
+
+// tellParent publishes a child's new status on its parent's stream.
+func tellParent(ctx context.Context, tx *store.Tx, child *store.Session) error {
+	if child.ParentID == "" {
+		return nil
+	}
+	preview, err := tx.LastOf(ctx, child.ID, "assistant")
+	if ignoreNotFound(err) != nil {
+		return err
+	}
+	return ignoreNotFound(tx.Emit(child.ParentID, typeChildUpdated,
+		dict{"type": typeChildUpdated, "conversation_id": child.ParentID, "child": childSummary(child, preview)}))
+}
+
+// endOpenResponses closes the responses whose end never came: the status says
+// that no turn runs any more. It happens when this server died between the
+// arrival of the end and its commit.
+func endOpenResponses(ctx context.Context, tx *store.Tx, ses *store.Session, ch statusChange) error {
+	open, err := tx.OpenResponses(ctx, ses.ID)
+	if err != nil {
+		return err
+	}
+	for _, r := range open {
+		typ := typeCompleted
+		if ch.status == statusFailed {
+			typ = typeFailed
+		}
+		if err := endResponse(ctx, tx, ses, r, typ, map[string]json.RawMessage{}, map[string]json.RawMessage{"error": ch.err}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// taskError makes an error of the shape that clients need: an object whose code
+// and message are never empty (sessions.md 14, trap 14).
+func taskError(raw json.RawMessage) json.RawMessage {
+	var given map[string]json.RawMessage
+	if json.Unmarshal(raw, &given) != nil {
+		given = map[string]json.RawMessage{"message": raw}
+	}
+	out := dict{"code": firstOf(text(given["code"]), text(given["type"]), "runner_error"),
+		"message": firstOf(text(given["message"]), text(given["detail"]), "The turn failed, and the runner gave no reason.")}
+	for _, k := range []string{"title", "cause", "remediation", "agent_name", "item_id"} {
+		if v := text(given[k]); v != "" {
+			out[k] = v
+		}
+	}
+	b, err := store.Encode(out)
+	if err != nil {
+		return json.RawMessage(`{"code":"runner_error","message":"The turn failed."}`)
+	}
+	return b
+}
+
+func errorCode(taskError json.RawMessage) string {
+	var e struct {
+		Code string `json:"code"`
+	}
+	if json.Unmarshal(taskError, &e) != nil {
+		return ""
+	}
+	return e.Code
+}
+
+func firstOf(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}

@@ -1,0 +1,121 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// Tx is a change in the making. It is valid only inside the function given to
+// DB.Write.
+type Tx struct {
+	reader
+	tx     *sql.Tx
+	now    int64
+	keep   int64
+	events []Event
+}
+
+// Write runs fn in a transaction and makes it durable: when Write returns nil,
+// the change is on disk and its events are handed over; otherwise nothing of it
+// happened. Only the wait for the turn can be cut short by ctx: a change that
+// has begun is not torn.
+func (d *DB) Write(ctx context.Context, fn func(*Tx) error) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
+	conn, err := d.write.Conn(ctx)
+	if err != nil {
+		return unavailable("opening the database", err)
+	}
+	events, err := d.attempt(ctx, conn, fn)
+	if broken(err) {
+		// After an input or output error SQLite may hold pages that are not on
+		// disk: the next change starts on a new connection.
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+	}
+	if cerr := conn.Close(); err == nil && cerr != nil {
+		return unavailable("closing the connection", cerr)
+	}
+	if err != nil {
+		return err
+	}
+	if len(events) > 0 {
+		d.committed(events)
+	}
+	return nil
+}
+
+func (d *DB) attempt(ctx context.Context, conn *sql.Conn, fn func(*Tx) error) ([]Event, error) {
+	tx, err := conn.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, unavailable("beginning a change", err)
+	}
+	done := false
+	defer func() {
+		if !done { // fn panicked
+			_ = tx.Rollback()
+		}
+	}()
+	t := &Tx{reader: reader{q: tx}, tx: tx, now: d.now().Unix(), keep: d.keep}
+	err = fn(t)
+	done = true
+	if err != nil {
+		// The first error ends the change: after SQLITE_FULL a further statement
+		// would run outside of the transaction.
+		return nil, joinRollback(err, tx)
+	}
+	if err := tx.Commit(); err != nil {
+		return nil, unavailable("committing a change", joinRollback(err, tx))
+	}
+	return t.events, nil
+}
+
+// Quiet runs fn while no change is being made: what fn reads of the committed
+// function's side is in step with the rows.
+func (d *DB) Quiet(fn func() error) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return fn()
+}
+
+// Now is the time of the change, in unix seconds.
+func (t *Tx) Now() int64 { return t.now }
+
+func (t *Tx) exec(doing, query string, args ...any) (int64, error) {
+	res, err := t.tx.Exec(query, args...)
+	if err != nil {
+		return 0, unavailable(doing, err)
+	}
+	n, err := res.RowsAffected()
+	if err != nil {
+		return 0, unavailable(doing, err)
+	}
+	return n, nil
+}
+
+func broken(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && (e.Code()&0xff == sqlite3.SQLITE_IOERR || e.Code()&0xff == sqlite3.SQLITE_CORRUPT)
+}
+
+// Encode is the JSON that rows hold: one line, no HTML escapes.
+func Encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, fmt.Errorf("encoding %T: %w", v, err)
+	}
+	return bytes.TrimRight(b.Bytes(), "\n"), nil
+}
