@@ -14,9 +14,10 @@ const interruptedMarker = "[System: interrupted]"
 
 // Merge is what a merge of the server's items into the journal needs to know.
 type Merge struct {
-	// Known: the journal knows the session, so the items, which were listed
-	// from its cursor on, are new. It is judged before the merge.
+	// Known: the journal knows the session. It is judged before the merge.
 	Known bool
+	// Beyond is the index from which on the items lie beyond the cursor.
+	Beyond int
 	// Named tells whether a turn of ours names the item.
 	Named func(id string) bool
 	// Queued tells whether the item is accepted and waits here.
@@ -29,9 +30,6 @@ type Merge struct {
 	Plain bool
 	// Native: the session runs in a terminal, whose program reads its own input.
 	Native bool
-	// HistoryOnly: the listing was restarted after a stale cursor, so being
-	// beyond the cursor means nothing.
-	HistoryOnly bool
 }
 
 // Authority returns the ids of the user's items that are work: those that may
@@ -45,7 +43,7 @@ func Authority(m Merge, items []wire.Item) []string {
 			continue
 		}
 		if m.Queued(it.ID) || slices.Contains(m.Pending, it.ID) ||
-			!m.Native && !m.HistoryOnly && (m.Known || m.Plain && n >= trailing) {
+			!m.Native && (m.Known && n >= m.Beyond || !m.Known && m.Plain && n >= trailing) {
 			work = append(work, it.ID)
 		}
 	}

@@ -42,9 +42,9 @@ func (c *Core) advance(s *session) {
 	if s.retries >= patientScans && s.Open == nil {
 		in.V.Read = true
 	}
-	if in.IdentityKnown {
+	if s.spec != nil || s.specErr != nil {
 		_, harness, _ := c.resolve(s)
-		in.Traits = c.cfg.Traits[harness]
+		in.Traits, _ = c.cfg.Traits(harness)
 	}
 	c.carryOut(s, plan.Reconcile(in))
 }
@@ -119,7 +119,7 @@ func (c *Core) drop(s *session) {
 		}
 	}
 	c.record(wire.Record{Kind: wire.RecSeen, Session: s.id, Turn: t.ID})
-	c.log(s, Warn, "the session belongs to another runner now; its open turn was dropped", nil)
+	c.log(s, Warn, "the session is not ours any more; its open turn was dropped", nil)
 }
 
 // identified makes sure that what decides the harness is known, asking for
@@ -177,7 +177,7 @@ func (c *Core) resolve(s *session) (spec *wire.Spec, harness string, err *wire.T
 	if s.Identity.Override != "" {
 		harness = wire.Canon(s.Identity.Override)
 	}
-	if _, ok := c.cfg.Traits[harness]; !ok {
+	if _, ok := c.cfg.Traits(harness); !ok {
 		return spec, harness, &wire.TurnError{
 			Code:        wire.CodeHarnessUnknown,
 			Message:     "This runner has no program for the harness " + quote(harness) + ".",

@@ -12,8 +12,9 @@ import (
 type Config struct {
 	// Runner is this runner's own id; a session bound to another is not ours.
 	Runner string
-	// Traits are the harnesses that are configured here, by canonical id.
-	Traits map[string]wire.Traits
+	// Traits tells what a harness declares, by canonical id, and whether it is
+	// configured here. It must always answer the same.
+	Traits func(harness string) (wire.Traits, bool)
 	// NewID returns 32 hex digits, never the same twice.
 	NewID func() string
 }

@@ -117,7 +117,8 @@ type (
 		Snapshot wire.Snapshot
 		// SnapshotErr: the snapshot could not be read; Items were not asked for.
 		SnapshotErr error
-		// Items are all items after the cursor, oldest first, if ItemsErr is nil.
+		// Items are all items after After, oldest first, if ItemsErr is nil.
+		After    string
 		Items    []wire.Item
 		ItemsErr error
 		// Restarted: the cursor was stale, so Items start at the beginning.

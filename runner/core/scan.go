@@ -26,15 +26,14 @@ func (c *Core) onRestored() {
 	}
 }
 
-// onTunnelUp scans every session the journal knows.
+// onTunnelUp scans every session that the journal knows, or that an init or a
+// stream has named.
 func (c *Core) onTunnelUp(ev TunnelUp) {
 	c.tunnel = ev.Gen
 	var orders []ScanOrder
 	for _, s := range c.all() {
 		delete(s.asked, "scan")
-		if s.known() {
-			orders = append(orders, c.order(s))
-		}
+		orders = append(orders, c.order(s))
 	}
 	c.effect(Scan{Tunnel: c.tunnel, Sessions: orders})
 }
@@ -52,7 +51,10 @@ func (c *Core) requestScan(s *session) {
 
 func (c *Core) order(s *session) ScanOrder {
 	s.asked["scan"] = true
-	c.effect(StopTimer{Session: s.id, Key: TimerRescan})
+	if s.rescan {
+		s.rescan = false
+		c.effect(StopTimer{Session: s.id, Key: TimerRescan})
+	}
 	return ScanOrder{Session: s.id, After: s.Cursor, Gen: s.gen}
 }
 
@@ -70,9 +72,7 @@ func (c *Core) onScanned(ev Scanned) {
 		s.view.gone, s.scanned = true, c.tunnel
 		c.refuseInit(s, 404, "not_found", "The server does not know this session.")
 	case ev.SnapshotErr != nil:
-		verdict.Deferred = true
-		s.retries++
-		c.identityFailed(s, ev.SnapshotErr)
+		c.scanFailed(s, &verdict, ev.SnapshotErr)
 		return
 	default:
 		c.mergeView(s, ev.Snapshot)
@@ -80,11 +80,7 @@ func (c *Core) onScanned(ev Scanned) {
 	}
 	if !s.view.gone {
 		if ev.ItemsErr != nil {
-			verdict.Deferred = true
-			s.retries++
-			c.log(s, Warn, "cannot read the session's items; trying again", ev.ItemsErr)
-			c.rescanLater(s)
-			c.advance(s)
+			c.scanFailed(s, &verdict, ev.ItemsErr)
 			return
 		}
 		c.mergeItems(s, ev)
@@ -93,6 +89,16 @@ func (c *Core) onScanned(ev Scanned) {
 	c.answerInit(s)
 	c.advance(s)
 	verdict.Deferred = len(s.Queued) > 0 && s.Open == nil && s.quiet() && !s.view.gone && !s.view.foreign
+}
+
+// scanFailed leaves everything as it is and tries again later. What was
+// accepted and cannot wait is decided by advance.
+func (c *Core) scanFailed(s *session, v *Verdict, err error) {
+	v.Deferred = true
+	c.log(s, Warn, "cannot read the session from the server; trying again", err)
+	c.rescanLater(s)
+	s.retries++
+	c.advance(s)
 }
 
 func (c *Core) mergeView(s *session, snap wire.Snapshot) {
@@ -110,7 +116,7 @@ func (c *Core) mergeItems(s *session, ev Scanned) {
 	known := s.known()
 	s.init.strange = !known
 	work := plan.Authority(plan.Merge{
-		Known: known, HistoryOnly: ev.Restarted, Pending: s.view.pending,
+		Known: known, Beyond: s.beyond(ev), Pending: s.view.pending,
 		Plain: s.init.kind == plan.PlainInit,
 		Named: s.isNamed, Queued: s.isQueued, Ours: s.isOurs,
 	}, ev.Items)
@@ -118,9 +124,26 @@ func (c *Core) mergeItems(s *session, ev Scanned) {
 		s.view.outcome = outcomeIn(ev.Items, s.Open.Response)
 	}
 	c.queueInOrder(s, ev.Items, work)
-	if n := len(ev.Items); n > 0 && ev.Items[n-1].ID != s.Cursor {
+	n := len(ev.Items)
+	passed := ev.After != s.Cursor && !ev.Restarted && s.beyond(ev) == n // the cursor is ahead of this listing
+	if n > 0 && !passed {
 		c.record(wire.Record{Kind: wire.RecCursor, Session: s.id, Cursor: ev.Items[n-1].ID})
 	}
+}
+
+// beyond is the index from which on the items of a listing lie beyond the
+// cursor, which a forward may have moved since the listing was ordered. After a
+// stale cursor nothing does: such a listing is history.
+func (s *session) beyond(ev Scanned) int {
+	switch at := slices.IndexFunc(ev.Items, func(it wire.Item) bool { return it.ID == s.Cursor }); {
+	case ev.Restarted:
+		return len(ev.Items)
+	case at >= 0:
+		return at + 1
+	case ev.After == s.Cursor:
+		return 0
+	}
+	return len(ev.Items)
 }
 
 // queueInOrder makes the work of a listing the queue, in its order, ahead of
@@ -184,6 +207,7 @@ func (c *Core) rescanLater(s *session) {
 		for range min(s.retries, 8) {
 			after = min(after*2, rescanCap)
 		}
+		s.rescan = true
 		c.effect(SetTimer{Session: s.id, Key: TimerRescan, After: after})
 	}
 }
@@ -192,6 +216,7 @@ func (c *Core) onTimer(ev TimerFired) {
 	s := c.sessions[ev.Session]
 	switch ev.Key {
 	case TimerRescan:
+		s.rescan = false
 		if c.tunnel != 0 && !s.asked["scan"] {
 			c.effect(Scan{Tunnel: c.tunnel, Sessions: []ScanOrder{c.order(s)}})
 		}

@@ -93,6 +93,7 @@ type session struct {
 	asked    map[string]bool // open questions: "snapshot", "spec", "scan"
 	scanned  uint64          // the tunnel on which the session was last scanned
 	retries  int             // scans that failed in a row
+	rescan   bool            // a timer for the next one is set
 	view     view
 	live     bool            // the open turn has a pump
 	held     bool            // the pump waits until the outbox has room

@@ -156,16 +156,18 @@ func (c *Core) endDead(s *session, end wire.TurnEnd) {
 // finishTurns publishes the end of each ended turn whose items the server has
 // acknowledged, in order; then, and only then, the status.
 func (c *Core) finishTurns(s *session) {
-	for _, t := range s.Ended {
+	for n, t := range s.Ended {
 		if s.outboxHas(t.ID) {
 			return
 		}
-		if !s.terminal[t.ID] {
-			s.terminal[t.ID] = true
-			c.publishEnd(s, t)
-			if t.End.Outcome == wire.Failed || len(s.Queued) == 0 {
-				c.publishStatus(s)
-			}
+		if s.terminal[t.ID] {
+			continue
+		}
+		s.terminal[t.ID] = true
+		c.publishEnd(s, t)
+		// A status between two turns would flicker; only a failure is worth it.
+		if more := n < len(s.Ended)-1 || len(s.Queued) > 0; !more || t.End.Outcome == wire.Failed {
+			c.publishStatus(s)
 		}
 	}
 }

@@ -1,0 +1,242 @@
+package core
+
+import (
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/outrunner/outrunner/runner/wire"
+)
+
+// args are the words of a line: the verb, plain words, and key=value pairs, of
+// which order and repetition matter for items.
+type args struct {
+	verb  string
+	plain []string
+	pairs [][2]string
+}
+
+func (a args) get(key string) string {
+	for _, p := range a.pairs {
+		if p[0] == key {
+			return p[1]
+		}
+	}
+	return ""
+}
+
+func (a args) has(word string) bool {
+	for _, w := range a.plain {
+		if w == word {
+			return true
+		}
+	}
+	return false
+}
+
+func (a args) arg(n int) string {
+	if n < len(a.plain) {
+		return a.plain[n]
+	}
+	return ""
+}
+
+// words splits a line, keeping quoted strings whole.
+func words(t *testing.T, line string) args {
+	var a args
+	quoted := false
+	for n, w := range strings.FieldsFunc(line, func(r rune) bool {
+		if r == '"' {
+			quoted = !quoted
+		}
+		return r == ' ' && !quoted
+	}) {
+		w = strings.ReplaceAll(w, `"`, "")
+		key, value, pair := strings.Cut(w, "=")
+		switch {
+		case n == 0 && len(w) == 1:
+			a.verb = w + " "
+		case a.verb == "" || strings.HasSuffix(a.verb, " "):
+			a.verb += w
+		case pair:
+			a.pairs = append(a.pairs, [2]string{key, value})
+		default:
+			a.plain = append(a.plain, w)
+		}
+	}
+	require.NotEmpty(t, a.verb)
+	return a
+}
+
+func (p *player) parse(t *testing.T, a args) Event {
+	s := a.arg(0)
+	if strings.HasPrefix(a.verb, "> ") {
+		p.req++
+	}
+	switch a.verb {
+	case "> message":
+		return Message{
+			Req: p.req, Session: s, ItemID: a.get("id"), StableID: a.get("stable"), Content: encode(a.get("text")),
+			AgentID: a.get("agent"), Revision: a.get("rev"), Override: a.get("override"), Model: a.get("model"), Effort: a.get("effort"),
+		}
+	case "> init":
+		ev := Init{Req: p.req, Session: s, AgentID: a.get("agent"), SubAgent: a.get("sub")}
+		if a.has("v2") {
+			ev.Envelope = &Envelope{
+				Snapshot: wire.Snapshot{ID: s, AgentID: a.get("agent"), SubAgentName: a.get("sub"), HarnessOverride: a.get("override")},
+				Suppress: a.has("suppress"), Resume: a.has("resume"), RecoveryID: a.get("recovery"),
+			}
+		}
+		return ev
+	case "> event":
+		return Control{Req: p.req, Session: s, Kind: a.arg(1), Effort: a.get("effort")}
+	case "> get":
+		return Get{Req: p.req, Session: s}
+	case "> delete":
+		return Delete{Req: p.req, Session: s}
+	case "> reset":
+		return Reset{Req: p.req, Session: s, Kind: ResetKind(a.arg(1))}
+	case "> stream":
+		n, err := strconv.ParseUint(a.get("tunnel"), 10, 64)
+		if err != nil {
+			n = p.core.tunnel
+		}
+		return StreamOpened{Session: s, Tunnel: n}
+	case "gone":
+		n, err := strconv.Atoi(s)
+		require.NoError(t, err)
+		return RequestGone{Req: Req(n)}
+	case "< snapshot":
+		return SnapshotRead{Session: s, Gen: p.gen(a), Snapshot: snapshot(a), Err: failure(a.get("err"))}
+	case "< spec":
+		return SpecRead{Session: s, Gen: p.gen(a), Spec: spec(a), Err: failure(a.get("err"))}
+	case "< scan":
+		tunnel := p.core.tunnel
+		if a.has("old") {
+			tunnel--
+		}
+		after := a.get("after")
+		if live := p.core.sessions[s]; live != nil && !hasPair(a, "after") {
+			after = live.Cursor
+		}
+		return Scanned{
+			Session: s, After: after, Tunnel: tunnel, Gen: p.gen(a), Snapshot: snapshot(a), SnapshotErr: failure(a.get("err")),
+			Items: items(t, a), ItemsErr: failure(a.get("items")), Restarted: a.has("restarted"),
+		}
+	case "< stored":
+		return Stored{Session: s, Source: a.arg(1), Err: failure(a.get("err"))}
+	case "< closed":
+		return HarnessClosed{Session: s}
+	case "! frame":
+		n, err := strconv.Atoi(a.arg(2))
+		require.NoError(t, err)
+		f := Frame{Session: s, Turn: a.arg(1), N: n, Text: a.get("text")}
+		if item := a.get("item"); item != "" {
+			f.Item = json.RawMessage(strings.ReplaceAll(item, "'", `"`))
+		}
+		return f
+	case "! ended":
+		n := 0
+		if a.get("n") != "" {
+			var err error
+			n, err = strconv.Atoi(a.get("n"))
+			require.NoError(t, err)
+		}
+		end := wire.TurnEnd{Outcome: wire.Outcome(a.arg(2)), Note: a.get("note")}
+		if code := a.get("code"); code != "" {
+			end.Error = &wire.TurnError{Code: code, Message: "it " + code}
+		}
+		return TurnEnded{Session: s, Turn: a.arg(1), N: n, End: end}
+	case "~ timer":
+		return TimerFired{Session: s, Key: TimerKey(a.arg(1))}
+	case "up":
+		return TunnelUp{Gen: p.core.tunnel + 1}
+	case "down":
+		return TunnelDown{Gen: p.core.tunnel}
+	case "seen":
+		return Seen{Session: s, Turn: a.arg(1)}
+	}
+	require.Failf(t, "unknown line", "%q", a.verb)
+	return nil
+}
+
+// gen is the generation that an answer was asked under: the present one,
+// unless the line says "stale".
+func (p *player) gen(a args) uint64 {
+	s := p.core.sessions[a.arg(0)]
+	if s == nil {
+		return 0
+	}
+	if a.has("stale") {
+		return s.gen - 1
+	}
+	return s.gen
+}
+
+func snapshot(a args) wire.Snapshot {
+	snap := wire.Snapshot{
+		ID: a.arg(0), AgentID: a.get("agent"), SubAgentName: a.get("sub"), RunnerID: a.get("runner"),
+		Status: a.get("status"), LastErrorCode: a.get("code"), Archived: a.has("archived"), Workspace: a.get("workspace"),
+	}
+	for _, p := range a.pairs {
+		if p[0] == "pending" {
+			snap.Pending = append(snap.Pending, p[1])
+		}
+	}
+	return snap
+}
+
+// spec reads name, harness and sub=name:harness pairs.
+func spec(a args) *wire.Spec {
+	s := &wire.Spec{Name: a.arg(1), Harness: a.get("harness")}
+	for _, p := range a.pairs {
+		if p[0] == "sub" {
+			name, harness, _ := strings.Cut(p[1], ":")
+			s.Agents = append(s.Agents, &wire.Spec{Name: name, Harness: "acp:" + harness})
+		}
+	}
+	return s
+}
+
+// items reads user=ID:text, assistant=ID@response, error=ID@response:code.
+func items(t *testing.T, a args) []wire.Item {
+	var list []wire.Item
+	for _, p := range a.pairs {
+		id, rest, _ := strings.Cut(p[1], ":")
+		id, response, _ := strings.Cut(id, "@")
+		switch p[0] {
+		case "user":
+			list = append(list, wire.Item{ID: id, Type: "message", Role: "user", Content: encode(rest)})
+		case "assistant":
+			list = append(list, wire.Item{ID: id, Type: "message", Role: "assistant", ResponseID: response})
+		case "error":
+			list = append(list, wire.Item{ID: id, Type: "error", ResponseID: response, Code: rest, Message: "it " + rest})
+		}
+	}
+	return list
+}
+
+func hasPair(a args, key string) bool {
+	for _, p := range a.pairs {
+		if p[0] == key {
+			return true
+		}
+	}
+	return false
+}
+
+func failure(name string) error {
+	switch name {
+	case "":
+		return nil
+	case "404":
+		return wire.ErrNotFound
+	case "rejected":
+		return wire.ErrRejected
+	}
+	return errors.New(name)
+}

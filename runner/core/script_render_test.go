@@ -1,0 +1,139 @@
+package core
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/outrunner/outrunner/runner/wire"
+)
+
+func renderRecord(r wire.Record) string {
+	parts := []string{"record", string(r.Kind), r.Session}
+	switch r.Kind {
+	case wire.RecItem:
+		parts = append(parts, r.Item, string(r.ItemState))
+		if r.Source != "" {
+			parts = append(parts, "by "+r.Source)
+		}
+	case wire.RecCursor:
+		parts = append(parts, r.Cursor)
+	case wire.RecOpened:
+		parts = append(parts, r.Turn, r.Response, "over ["+strings.Join(r.Inputs, " ")+"]")
+	case wire.RecOut:
+		parts = append(parts, r.Out.SourceID, r.Out.ItemType)
+	case wire.RecStored, wire.RecRecoveryID:
+		parts = append(parts, r.Source)
+	case wire.RecEnded:
+		parts = append(parts, r.Turn, outcome(r.End))
+	case wire.RecSeen:
+		parts = append(parts, r.Turn)
+	case wire.RecIdentity:
+		parts = append(parts, string(r.State))
+	}
+	return strings.Join(parts, " ")
+}
+
+func outcome(e *wire.TurnEnd) string {
+	if e.Error != nil {
+		return string(e.Outcome) + ":" + e.Error.Code
+	}
+	return string(e.Outcome)
+}
+
+func renderEffect(e Effect) string {
+	switch e := e.(type) {
+	case Reply:
+		return strings.TrimSpace(fmt.Sprintf("reply %d %d %s", e.Req, e.Status, brief(e.Body)))
+	case Publish:
+		line := "publish " + e.Session + " " + renderEvent(e.Event)
+		if e.Covers != "" {
+			line += " covers " + e.Covers
+		}
+		return line
+	case Store:
+		return "store " + e.Session + " " + e.Out.SourceID + " " + e.Out.ResponseID + " " + string(e.Out.ItemData)
+	case StartTurn:
+		s := e.Start
+		var in []string
+		for _, i := range s.Inputs {
+			in = append(in, i.ItemID+"="+string(i.Content))
+		}
+		return fmt.Sprintf("start %s %s %s agent=%s over [%s]", s.Session, s.Turn, s.Harness, s.Agent, strings.Join(in, " "))
+	case Scan:
+		line := fmt.Sprintf("scan #%d", e.Tunnel)
+		for _, o := range e.Sessions {
+			line += " " + o.Session + ">" + o.After
+		}
+		return line
+	case Advance:
+		if e.Stop {
+			return "stop pump " + e.Turn
+		}
+		return "advance " + e.Turn
+	case Verdict:
+		return fmt.Sprintf("verdict %s items=%d turns=%d deferred=%v", e.Session, e.Items, e.Turns, e.Deferred)
+	case Log:
+		return "log " + e.Session + " " + e.Msg
+	case SetTimer:
+		return fmt.Sprintf("timer %s %s %dms", e.Session, e.Key, e.After)
+	case StopTimer:
+		return fmt.Sprintf("no timer %s %s", e.Session, e.Key)
+	case ReadSnapshot:
+		return "read snapshot " + e.Session
+	case ReadSpec:
+		return "read spec " + e.Session + " " + e.AgentID
+	case Interrupt:
+		return "interrupt " + e.Session + " " + e.Turn
+	case CloseHarness:
+		return "close harness " + e.Session
+	case EndStream:
+		return "end stream " + e.Session
+	case Forget:
+		return "forget " + e.Session
+	}
+	return fmt.Sprintf("%T", e)
+}
+
+// brief shows the words of a reply that matter.
+func brief(body json.RawMessage) string {
+	var b struct {
+		Status  string `json:"status"`
+		Error   string `json:"error"`
+		Object  string `json:"object"`
+		AgentID string `json:"agent_id"`
+	}
+	if json.Unmarshal(body, &b) != nil {
+		return ""
+	}
+	return strings.TrimSpace(strings.Join([]string{b.Error, b.Status, b.Object}, " "))
+}
+
+func renderEvent(ev json.RawMessage) string {
+	var e struct {
+		Type       string          `json:"type"`
+		Status     string          `json:"status"`
+		ResponseID string          `json:"response_id"`
+		Inputs     []string        `json:"input_item_ids"`
+		Error      *wire.TurnError `json:"error"`
+		Response   struct {
+			ID string `json:"id"`
+		} `json:"response"`
+	}
+	if err := json.Unmarshal(ev, &e); err != nil {
+		return err.Error()
+	}
+	parts := []string{e.Type}
+	for _, p := range []string{e.Status, e.ResponseID, e.Response.ID} {
+		if p != "" {
+			parts = append(parts, p)
+		}
+	}
+	if len(e.Inputs) > 0 {
+		parts = append(parts, "over ["+strings.Join(e.Inputs, " ")+"]")
+	}
+	if e.Error != nil {
+		parts = append(parts, "error="+e.Error.Code)
+	}
+	return strings.Join(parts, " ")
+}

@@ -1,0 +1,135 @@
+package core
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/outrunner/outrunner/runner/wire"
+)
+
+var update = flag.Bool("update", false, "rewrite the expectations of the scripts")
+
+// TestScripts runs the dialogues under testdata. A scenario begins at a line
+// "# name"; then events, each followed by the exact records and effects, two
+// spaces in:
+//
+//	>  a request        <  the answer to a question
+//	!  a running turn   ~  a timer
+//	up, down, seen, restart (fold the journal)
+//
+// What is not listed fails the script.
+func TestScripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		require.NoError(t, err)
+		var rewritten strings.Builder
+		for _, sc := range scenarios(string(raw)) {
+			t.Run(strings.TrimSuffix(filepath.Base(file), ".txt")+"/"+sc.name, func(t *testing.T) {
+				got := sc.play(t)
+				rewritten.WriteString(got)
+				if !*update {
+					require.Equal(t, sc.text, got, "in %s", file)
+				}
+			})
+		}
+		if *update {
+			require.NoError(t, os.WriteFile(file, []byte(rewritten.String()), 0o644))
+		}
+	}
+}
+
+type scenario struct{ name, text string }
+
+func scenarios(text string) []scenario {
+	var list []scenario
+	for _, line := range strings.SplitAfter(text, "\n") {
+		if name, ok := strings.CutPrefix(line, "# "); ok {
+			list = append(list, scenario{name: strings.TrimSpace(name)})
+		}
+		if len(list) > 0 {
+			list[len(list)-1].text += line
+		}
+	}
+	return list
+}
+
+// play runs the events of a scenario and returns it with what really happened.
+func (sc scenario) play(t *testing.T) string {
+	p := newPlayer()
+	var out strings.Builder
+	for _, line := range strings.Split(strings.TrimSuffix(sc.text, "\n"), "\n") {
+		if strings.HasPrefix(line, "  ") {
+			continue
+		}
+		out.WriteString(line + "\n")
+		if line == "" || strings.HasPrefix(line, "#") || strings.HasPrefix(line, "//") {
+			continue
+		}
+		for _, got := range p.do(t, line) {
+			out.WriteString("  " + got + "\n")
+		}
+	}
+	return out.String()
+}
+
+// player drives one core and keeps its journal.
+type player struct {
+	core    *Core
+	journal []wire.Record
+	ids     int
+	req     Req
+	traits  map[string]wire.Traits
+	now     Time
+}
+
+func newPlayer() *player {
+	p := &player{now: 1_000_000, traits: map[string]wire.Traits{
+		"acp:shell": {OneMessagePerTurn: true},
+		"acp:chat":  {},
+	}}
+	p.start()
+	return p
+}
+
+func (p *player) start() {
+	p.core = New(Config{
+		Runner: "me",
+		Traits: func(h string) (wire.Traits, bool) { t, ok := p.traits[h]; return t, ok },
+		NewID:  func() string { p.ids++; return fmt.Sprint(p.ids) },
+	})
+}
+
+func (p *player) do(t *testing.T, line string) []string {
+	if line == "restart" {
+		p.start()
+		require.NoError(t, p.core.Restore(p.journal))
+		return p.step(Restored{})
+	}
+	if line == "checkpoint" {
+		p.journal = p.core.Checkpoint()
+		return nil
+	}
+	return p.step(p.parse(t, words(t, line)))
+}
+
+func (p *player) step(ev Event) []string {
+	out := p.core.Step(p.now, ev)
+	p.journal = append(p.journal, out.Records...)
+	lines := make([]string, 0, len(out.Records)+len(out.Effects))
+	for _, r := range out.Records {
+		lines = append(lines, renderRecord(r))
+	}
+	for _, e := range out.Effects {
+		lines = append(lines, renderEffect(e))
+	}
+	return lines
+}

@@ -1,0 +1,214 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/outrunner/outrunner/catchup"
+	"github.com/outrunner/outrunner/runner/core"
+	"github.com/outrunner/outrunner/runner/wire"
+)
+
+// driver carries out the core's effects. execute is called by the loop alone
+// and never blocks; what takes time runs in goroutines that the driver waits
+// for, and answers with an event.
+type driver struct {
+	r       *Runner
+	log     *slog.Logger
+	work    context.Context // the life of all goroutines; set by begin
+	running sync.WaitGroup
+
+	replies replies
+	outlets outlets
+	timers  timers
+	stores  stores
+	pumps   pumps
+
+	mu       sync.Mutex
+	scanner  *catchup.Scanner // of the connection that is up
+	scanning uint64           // its generation
+	verdicts map[string]chan catchup.Verdict
+}
+
+func newDriver(r *Runner) *driver {
+	d := &driver{r: r, log: r.log, verdicts: map[string]chan catchup.Verdict{}}
+	d.timers.fire = func(session string, key core.TimerKey) {
+		r.loop.answer(core.TimerFired{Session: session, Key: key})
+	}
+	return d
+}
+
+func (d *driver) begin(work context.Context) { d.work = work }
+
+// wait returns when every goroutine has ended; begin's context is over by then.
+func (d *driver) wait() {
+	d.timers.stopAll()
+	d.outlets.closeAll()
+	d.running.Wait()
+}
+
+// execute implements executor.
+func (d *driver) execute(e core.Effect) {
+	switch e := e.(type) {
+	case core.Reply:
+		d.replies.deliver(e)
+	case core.Publish:
+		d.outlets.of(e.Session).publish(e.Event, e.Covers)
+	case core.EndStream:
+		d.outlets.of(e.Session).finish()
+	case core.Advance:
+		d.pumps.advance(e)
+	case core.SetTimer:
+		d.timers.set(e)
+	case core.StopTimer:
+		d.timers.stop(e.Session, e.Key)
+	case core.Forget:
+		d.outlets.forget(e.Session)
+		d.stores.forget(e.Session)
+	case core.Verdict:
+		d.deliverVerdict(e)
+	case core.Log:
+		d.logLine(e)
+	case core.ReadSnapshot:
+		d.running.Go(func() { d.readSnapshot(e) })
+	case core.ReadSpec:
+		d.running.Go(func() { d.readSpec(e) })
+	case core.Scan:
+		d.addToScan(e)
+	case core.Store:
+		d.stores.add(d, e)
+	case core.StartTurn:
+		d.startTurn(e.Start)
+	case core.Interrupt:
+		d.running.Go(func() { d.interrupt(e) })
+	case core.CloseHarness:
+		d.running.Go(func() {
+			err := d.r.cfg.Harness.Close(d.work, e.Session)
+			d.r.loop.answer(core.HarnessClosed{Session: e.Session, Err: err})
+		})
+	}
+}
+
+func (d *driver) logLine(e core.Log) {
+	attrs := []any{"session", e.Session}
+	if e.Err != nil {
+		attrs = append(attrs, "error", e.Err)
+	}
+	if e.Level == core.Warn {
+		d.log.Warn(e.Msg, attrs...)
+		return
+	}
+	d.log.Info(e.Msg, attrs...)
+}
+
+func (d *driver) readSnapshot(e core.ReadSnapshot) {
+	var snap wire.Snapshot
+	err := d.try(func(ctx context.Context) (err error) {
+		snap, err = d.r.cfg.Server.Snapshot(ctx, e.Session)
+		return err
+	})
+	d.r.loop.answer(core.SnapshotRead{Session: e.Session, Gen: e.Gen, Snapshot: snap, Err: err})
+}
+
+func (d *driver) readSpec(e core.ReadSpec) {
+	var spec *wire.Spec
+	err := d.try(func(ctx context.Context) (err error) {
+		spec, err = d.r.cfg.Specs.Spec(ctx, e.Session, e.AgentID, e.Revision)
+		return err
+	})
+	d.r.loop.answer(core.SpecRead{Session: e.Session, Gen: e.Gen, Spec: spec, Err: err})
+}
+
+// identityTries is how often an identity read is tried within Timing.Identity.
+const identityTries = 3
+
+// try makes up to three attempts; a settled answer ends it early.
+func (d *driver) try(read func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(d.work, d.r.timing.Identity)
+	defer cancel()
+	pause := d.r.timing.Identity / 10
+	var err error
+	for n := range identityTries {
+		if n > 0 {
+			select {
+			case <-time.After(pause):
+			case <-ctx.Done():
+				return err
+			}
+		}
+		if err = read(ctx); err == nil || errors.Is(err, wire.ErrNotFound) || errors.Is(err, wire.ErrRejected) {
+			return err
+		}
+		pause *= 2
+	}
+	return err
+}
+
+func (d *driver) interrupt(e core.Interrupt) {
+	if err := d.pumps.interrupt(d.work, d.r.cfg.Harness, e); err != nil {
+		d.log.Warn("interrupting the turn", "session", e.Session, "turn", e.Turn, "error", err)
+	}
+}
+
+// scan serves one connection: it announces it to the core, reads what the core
+// orders, and returns when the connection is over.
+func (d *driver) scan(ctx context.Context, gen uint64) {
+	s := &catchup.Scanner{
+		Source: d.r.cfg.Server,
+		Merge:  func(ctx context.Context, f catchup.Found) catchup.Verdict { return d.merge(ctx, gen, f) },
+		Done: func(r catchup.Report) {
+			d.log.Info("caught up", "tunnel_gen", gen, "sessions", r.Sessions, "items", r.Items,
+				"turns", r.Turns, "deferred", r.Deferred, "took", r.Took.Round(time.Millisecond))
+		},
+	}
+	d.mu.Lock()
+	d.scanner, d.scanning = s, gen
+	d.mu.Unlock()
+	d.r.loop.answer(core.TunnelUp{Gen: gen})
+	s.Run(ctx)
+}
+
+func (d *driver) addToScan(e core.Scan) {
+	d.mu.Lock()
+	s, gen := d.scanner, d.scanning
+	d.mu.Unlock()
+	if s == nil || gen != e.Tunnel {
+		return // that connection is gone; the next one scans anew
+	}
+	orders := make([]catchup.Order, 0, len(e.Sessions))
+	for _, o := range e.Sessions {
+		orders = append(orders, catchup.Order{Session: o.Session, After: o.After, Gen: o.Gen})
+	}
+	s.Add(orders...)
+}
+
+// merge hands a finding to the core and waits for what became of it.
+func (d *driver) merge(ctx context.Context, tunnel uint64, f catchup.Found) catchup.Verdict {
+	ch := make(chan catchup.Verdict, 1)
+	d.mu.Lock()
+	d.verdicts[f.Session] = ch
+	d.mu.Unlock()
+	d.r.loop.answer(core.Scanned{
+		Session: f.Session, Tunnel: tunnel, Gen: f.Gen, Snapshot: f.Snapshot, SnapshotErr: f.SnapshotErr,
+		After: f.After, Items: f.Items, ItemsErr: f.ItemsErr, Restarted: f.Restarted,
+	})
+	select {
+	case v := <-ch:
+		return v
+	case <-ctx.Done():
+		return catchup.Verdict{Deferred: true}
+	}
+}
+
+func (d *driver) deliverVerdict(v core.Verdict) {
+	d.mu.Lock()
+	ch := d.verdicts[v.Session]
+	delete(d.verdicts, v.Session)
+	d.mu.Unlock()
+	if ch != nil {
+		ch <- catchup.Verdict{Items: v.Items, Turns: v.Turns, Deferred: v.Deferred}
+	}
+}

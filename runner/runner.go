@@ -1,0 +1,157 @@
+package runner
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/outrunner/outrunner/runner/core"
+)
+
+// Config is what a Runner needs. ID, Server, Specs and Harness are required.
+type Config struct {
+	// ID is this runner's id, as it claims it at the server.
+	ID string
+	// Version is told in the health answer.
+	Version string
+
+	Server  Server
+	Specs   Specs
+	Harness Harness
+	// Journal keeps the state. Default: memory, which forgets at the end of
+	// the process.
+	Journal Journal
+
+	// Carrier joins the handlers to the tunnel that carries them. The zero
+	// value serves plain HTTP.
+	Carrier Carrier
+	// Log defaults to slog.Default().
+	Log *slog.Logger
+	// Timing is for tests; the zero value is right.
+	Timing Timing
+}
+
+// Carrier is how handlers reach the tunnel under them; each field may be nil.
+type Carrier struct {
+	// Admitted lets the next request of the same order key start.
+	Admitted func(context.Context)
+	// Generation is the number of the connection that a request came by.
+	Generation func(context.Context) uint64
+	// OnCovered calls fn once the peer has everything written to w so far. It
+	// returns false when w cannot tell.
+	OnCovered func(w http.ResponseWriter, fn func()) bool
+}
+
+// Timing names the waits of this package. The zero value of a field means its
+// default.
+type Timing struct {
+	// Heartbeat is the longest silence of a session stream. Default 15 s
+	// (sessions.md 4: the server cuts at 45 s).
+	Heartbeat time.Duration
+	// Request is how long a request waits for its reply. Default 9 s.
+	Request time.Duration
+	// SegmentAge is how long text waits for its segment to be closed at a line
+	// border. Default 1 s.
+	SegmentAge time.Duration
+	// Identity is how long snapshot and spec reads are tried. Default 5 s.
+	Identity time.Duration
+	// StoreRetry is the first wait after a failed store, doubled up to 2 s.
+	// Default 100 ms.
+	StoreRetry time.Duration
+}
+
+func (t Timing) withDefaults() Timing {
+	set := func(d *time.Duration, v time.Duration) {
+		if *d <= 0 {
+			*d = v
+		}
+	}
+	set(&t.Heartbeat, 15*time.Second)
+	set(&t.Request, 9*time.Second)
+	set(&t.SegmentAge, time.Second)
+	set(&t.Identity, 5*time.Second)
+	set(&t.StoreRetry, 100*time.Millisecond)
+	return t
+}
+
+// Runner serves the sessions of one machine. Make it with New, serve Handler,
+// tell it of connections with OnUp and OnDown, and keep Run running.
+type Runner struct {
+	cfg    Config
+	log    *slog.Logger
+	timing Timing
+	loop   *loop
+	driver *driver
+}
+
+// New returns a runner with the state that its journal remembers. It starts
+// nothing.
+func New(cfg Config) (*Runner, error) {
+	switch {
+	case cfg.ID == "":
+		return nil, errors.New("runner: an id is required")
+	case cfg.Server == nil || cfg.Specs == nil || cfg.Harness == nil:
+		return nil, errors.New("runner: Server, Specs and Harness are required")
+	}
+	if cfg.Journal == nil {
+		cfg.Journal = &MemoryJournal{}
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.Default()
+	}
+	r := &Runner{cfg: cfg, log: cfg.Log, timing: cfg.Timing.withDefaults()}
+	state := core.New(core.Config{Runner: cfg.ID, Traits: cfg.Harness.Traits, NewID: newID})
+	records, err := cfg.Journal.Load()
+	if err != nil {
+		return nil, fmt.Errorf("reading the journal: %w", err)
+	}
+	if err := state.Restore(records); err != nil {
+		return nil, fmt.Errorf("reading the journal: %w", err)
+	}
+	r.loop = newLoop(state, cfg.Journal, r.log, len(records))
+	r.driver = newDriver(r)
+	return r, nil
+}
+
+// Run drives the runner until ctx ends. What runs then is left open in the
+// journal, and settled at the next start; its programs are ended.
+func (r *Runner) Run(ctx context.Context) error {
+	r.loop.answer(core.Restored{})
+	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	r.driver.begin(work)
+	err := r.loop.run(ctx, r.driver)
+	cancel()
+	r.driver.wait()
+	return err
+}
+
+// OnUp tells that a connection is registered, and scans what it missed. It
+// returns when ctx, the life of the connection, has ended.
+func (r *Runner) OnUp(ctx context.Context, gen uint64) { r.driver.scan(ctx, gen) }
+
+// OnDown tells that a connection is gone.
+func (r *Runner) OnDown(gen uint64) { r.loop.answer(core.TunnelDown{Gen: gen}) }
+
+// OrderKey is the session that a request is about, "" for none: requests of
+// one session start in the order in which they came.
+func OrderKey(req *http.Request) string {
+	parts := strings.Split(strings.TrimPrefix(req.URL.Path, "/"), "/")
+	if len(parts) < 3 || parts[0] != "v1" || parts[1] != "sessions" {
+		return ""
+	}
+	return parts[2]
+}
+
+// newID returns 128 random bits in hex.
+func newID() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}

@@ -1,0 +1,112 @@
+package runner
+
+import (
+	"bytes"
+	"net/http"
+	"time"
+
+	"github.com/outrunner/outrunner/runner/core"
+)
+
+// The fixed frames of a session stream (sessions.md 4).
+var (
+	heartbeat = []byte("data: {\"type\": \"session.heartbeat\"}\n\n")
+	done      = []byte("data: [DONE]\n\n")
+)
+
+// stream serves GET /v1/sessions/{id}/stream, for any id: the first frame is a
+// heartbeat, at once. The newest reader of a session is its only one.
+func (r *Runner) stream(w http.ResponseWriter, req *http.Request, session string) {
+	rd := r.driver.outlets.attach(session)
+	defer r.driver.outlets.detach(session, rd)
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-cache")
+	h.Set("X-Accel-Buffering", "no")
+	w.WriteHeader(http.StatusOK)
+	out := &streamWriter{w: w, flush: http.NewResponseController(w).Flush}
+	if !out.write(heartbeat) {
+		return
+	}
+	var gen uint64
+	if r.cfg.Carrier.Generation != nil {
+		gen = r.cfg.Carrier.Generation(req.Context())
+	}
+	if r.loop.request(req.Context(), core.StreamOpened{Session: session, Tunnel: gen}) != nil {
+		return
+	}
+	if r.cfg.Carrier.Admitted != nil {
+		r.cfg.Carrier.Admitted(req.Context())
+	}
+	silence := time.NewTimer(r.timing.Heartbeat)
+	defer silence.Stop()
+	for {
+		frames, end := rd.take()
+		if !r.writeFrames(out, session, frames) {
+			return
+		}
+		switch end {
+		case endDone:
+			out.write(done)
+			return
+		case endCut:
+			// A drop, not an end: without the done marker the server comes back.
+			panic(http.ErrAbortHandler)
+		}
+		if len(frames) > 0 {
+			silence.Reset(r.timing.Heartbeat)
+		}
+		select {
+		case <-rd.wake:
+		case <-silence.C:
+			if !out.write(heartbeat) {
+				return
+			}
+			silence.Reset(r.timing.Heartbeat)
+		case <-req.Context().Done():
+			return
+		}
+	}
+}
+
+// writeFrames writes what has come in one flush and asks to be told when the
+// server has the ends among it.
+func (r *Runner) writeFrames(out *streamWriter, session string, frames []frame) bool {
+	if len(frames) == 0 {
+		return true
+	}
+	var buf bytes.Buffer
+	var covers []string
+	for _, f := range frames {
+		buf.WriteString("data: ")
+		buf.Write(f.data)
+		buf.WriteString("\n\n")
+		if f.covers != "" {
+			covers = append(covers, f.covers)
+		}
+	}
+	if !out.write(buf.Bytes()) {
+		return false
+	}
+	for _, turn := range covers {
+		crashAt("terminal")
+		seen := func() { r.loop.answer(core.Seen{Session: session, Turn: turn}) }
+		if r.cfg.Carrier.OnCovered == nil || !r.cfg.Carrier.OnCovered(out.w, seen) {
+			seen()
+		}
+	}
+	return true
+}
+
+type streamWriter struct {
+	w     http.ResponseWriter
+	flush func() error
+}
+
+// write writes and flushes; false means that the reader is gone.
+func (s *streamWriter) write(b []byte) bool {
+	if _, err := s.w.Write(b); err != nil {
+		return false
+	}
+	return s.flush() == nil
+}
