@@ -141,6 +141,15 @@ func TestLoneSurrogate(t *testing.T) {
 	require.Equal(t, []json.RawMessage{event}, f.(EventBatch).Events)
 }
 
+// TestEventsAreApart: the events of a batch share one copy, and not a byte.
+func TestEventsAreApart(t *testing.T) {
+	f, err := Decode([]byte(`{"kind":"event.batch","id":"b","session_id":"s","events":[{"type":"1"},{"type":"2"}]}`))
+	require.NoError(t, err)
+	events := f.(EventBatch).Events
+	_ = append(events[0], `{"type":"3"}`...)
+	require.Equal(t, `{"type":"2"}`, string(events[1]))
+}
+
 func TestFrameError(t *testing.T) {
 	for message, want := range map[string]FrameError{
 		``:     {Reason: "frame is not valid JSON: unexpected end at byte 0"},

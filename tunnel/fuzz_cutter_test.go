@@ -13,6 +13,7 @@ import (
 func FuzzTextCutter(f *testing.F) {
 	f.Add([]byte("\u00e9\u20ac\U0001f600"), []byte{1, 6, 2}, 8) // tunnel.md 16
 	f.Add([]byte("\u00e9\u20ac\U0001f600"), []byte{1}, 4)
+	f.Add([]byte("\u00e9 after a held byte"), []byte{0, 200}, 4)
 	f.Add([]byte("plain ASCII text"), []byte{0, 3, 200}, 5)
 	f.Add([]byte("caf\xe9 \xf0\x9f x\xf0\x9f"), []byte{5, 1}, 4)
 	f.Add([]byte("\x80\x80\x80\x80\x80\xff"), []byte{2}, 4)

@@ -15,7 +15,7 @@ func (s *scanner) str() (value, error) {
 		s.pos += n
 		size += n
 		if s.pos == len(s.data) {
-			return value{}, s.fail("")
+			return value{}, s.fail("unexpected end")
 		}
 		switch s.data[s.pos] {
 		case '"':
