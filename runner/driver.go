@@ -85,10 +85,7 @@ func (d *driver) execute(e core.Effect) {
 	case core.Interrupt:
 		d.running.Go(func() { d.interrupt(e) })
 	case core.CloseHarness:
-		d.running.Go(func() {
-			err := d.r.cfg.Harness.Close(d.work, e.Session)
-			d.r.loop.answer(core.HarnessClosed{Session: e.Session, Err: err})
-		})
+		d.running.Go(func() { d.closeHarness(e) })
 	}
 }
 
@@ -148,9 +145,19 @@ func (d *driver) try(read func(context.Context) error) error {
 }
 
 func (d *driver) interrupt(e core.Interrupt) {
-	if err := d.pumps.interrupt(d.work, d.r.cfg.Harness, e); err != nil {
+	if d.pumps.get(e.Turn) == nil {
+		return // it has ended by itself
+	}
+	if err := d.r.cfg.Harness.Interrupt(d.work, e.Session, e.Turn); err != nil {
 		d.log.Warn("interrupting the turn", "session", e.Session, "turn", e.Turn, "error", err)
 	}
+}
+
+// closeHarness ends whatever runs for a session.
+func (d *driver) closeHarness(e core.CloseHarness) {
+	d.pumps.kill(e.Session)
+	err := d.r.cfg.Harness.Close(d.work, e.Session)
+	d.r.loop.answer(core.HarnessClosed{Session: e.Session, Err: err})
 }
 
 // scan serves one connection: it announces it to the core, reads what the core

@@ -282,13 +282,14 @@ func (f *fakeServer) texts() (ids, texts []string) {
 type fakeHarness struct {
 	mu      sync.Mutex
 	started []string
-	cancels map[string]context.CancelFunc
+	cancels map[string]context.CancelFunc // by turn
+	early   map[string]bool               // turns interrupted before they began
 	program map[string]func(ctx context.Context, emit func(wire.HarnessEvent) error) wire.TurnEnd
 }
 
 func newFakeHarness() *fakeHarness {
 	return &fakeHarness{
-		cancels: map[string]context.CancelFunc{},
+		cancels: map[string]context.CancelFunc{}, early: map[string]bool{},
 		program: map[string]func(context.Context, func(wire.HarnessEvent) error) wire.TurnEnd{},
 	}
 }
@@ -303,7 +304,10 @@ func (h *fakeHarness) Turn(ctx context.Context, start wire.TurnStart, emit func(
 	defer cancel()
 	h.mu.Lock()
 	h.started = append(h.started, text)
-	h.cancels[start.Session] = cancel
+	h.cancels[start.Turn] = cancel
+	if h.early[start.Turn] {
+		cancel()
+	}
 	run := h.program[text]
 	h.mu.Unlock()
 	word, rest, _ := strings.Cut(text, " ")
@@ -324,18 +328,20 @@ func (h *fakeHarness) Turn(ctx context.Context, start wire.TurnStart, emit func(
 	return wire.TurnEnd{Outcome: wire.Completed, Note: "exit 0"}
 }
 
-func (h *fakeHarness) Interrupt(_ context.Context, session, _ string) error {
+func (h *fakeHarness) Interrupt(_ context.Context, _, turn string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if cancel := h.cancels[session]; cancel != nil {
+	if cancel := h.cancels[turn]; cancel != nil {
 		cancel()
+	} else {
+		h.early[turn] = true
 	}
 	return nil
 }
 
-func (h *fakeHarness) Close(ctx context.Context, session string) error {
-	return h.Interrupt(ctx, session, "")
-}
+// Close has nothing to do: no program outlives its turn, and the runner ends
+// the turn's context.
+func (h *fakeHarness) Close(context.Context, string) error { return nil }
 
 func (h *fakeHarness) starts() []string {
 	h.mu.Lock()

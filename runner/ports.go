@@ -53,7 +53,8 @@ type Harness interface {
 	Turn(ctx context.Context, start wire.TurnStart, emit func(wire.HarnessEvent) error) wire.TurnEnd
 	// Interrupt asks a running turn to stop, then insists (interrupt, terminate,
 	// kill). It returns when the request was delivered; the turn's end comes
-	// from Turn. An unknown turn is no error.
+	// from Turn. It may overtake Turn: a turn that is not known yet is
+	// interrupted when it begins.
 	Interrupt(ctx context.Context, session, turn string) error
 	// Close ends whatever process is kept for a session.
 	Close(ctx context.Context, session string) error

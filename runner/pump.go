@@ -28,12 +28,12 @@ var errNotCurrent = errors.New("the turn is not current any more")
 // frame is an event, and the pump reads on only when the core says so. It
 // decides nothing.
 type pump struct {
-	d       *driver
-	start   wire.TurnStart
-	out     *outlet
-	gate    chan core.Advance // one entry per event posted
-	entered chan struct{}     // closed when the harness has the turn
-	ctx     context.Context
+	d      *driver
+	start  wire.TurnStart
+	out    *outlet
+	gate   chan core.Advance // one entry per event posted
+	ctx    context.Context   // the life of the program
+	cancel context.CancelFunc
 
 	mu    sync.Mutex
 	n     int // pieces closed
@@ -51,10 +51,8 @@ type pumps struct {
 }
 
 func (d *driver) startTurn(start wire.TurnStart) {
-	p := &pump{
-		d: d, start: start, out: d.outlets.of(start.Session), ctx: d.work,
-		gate: make(chan core.Advance, 1), entered: make(chan struct{}),
-	}
+	p := &pump{d: d, start: start, out: d.outlets.of(start.Session), gate: make(chan core.Advance, 1)}
+	p.ctx, p.cancel = context.WithCancel(d.work)
 	p.out.begin(start.Turn)
 	d.pumps.mu.Lock()
 	if d.pumps.byTurn == nil {
@@ -83,18 +81,16 @@ func (ps *pumps) advance(e core.Advance) {
 	}
 }
 
-// interrupt passes the request on once the harness has the turn.
-func (ps *pumps) interrupt(ctx context.Context, h Harness, e core.Interrupt) error {
-	p := ps.get(e.Turn)
-	if p == nil {
-		return nil // it has ended by itself
+// kill ends the programs of a session at once, also those that are just about
+// to start.
+func (ps *pumps) kill(session string) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	for _, p := range ps.byTurn {
+		if p.start.Session == session {
+			p.cancel()
+		}
 	}
-	select {
-	case <-p.entered:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	return h.Interrupt(ctx, e.Session, e.Turn)
 }
 
 // run reports the turn's end exactly once, whatever happens.
@@ -106,13 +102,13 @@ func (p *pump) run() {
 			end = failed(wire.CodeInternal, fmt.Sprintf("The runner failed while it ran this turn: %v", r))
 		}
 		p.finish()
+		p.cancel()
 		p.d.pumps.drop(p.start.Turn)
-		if p.ctx.Err() != nil {
+		if p.d.work.Err() != nil {
 			return // the runner stops: the turn stays open in the journal
 		}
 		p.d.r.loop.answer(core.TurnEnded{Session: p.start.Session, Turn: p.start.Turn, N: p.n, End: end})
 	}()
-	close(p.entered)
 	end = p.d.r.cfg.Harness.Turn(p.ctx, p.start, p.emit)
 }
 
@@ -222,8 +218,8 @@ func (p *pump) post(f core.Frame) error {
 			return errNotCurrent
 		}
 		return nil
-	case <-p.ctx.Done():
-		return p.ctx.Err()
+	case <-p.d.work.Done():
+		return p.d.work.Err()
 	}
 }
 
