@@ -174,13 +174,15 @@ func (c *Client) up(conn context.Context, e *runnerEnd, greeted <-chan struct{})
 	}
 	c.setState(Serving)
 	e.link.log.Info("tunnel is up")
+	var up sync.WaitGroup
 	if c.OnUp != nil {
-		c.OnUp(conn, e.gen)
+		up.Go(func() { c.OnUp(conn, e.gen) })
 	}
 	<-e.link.done
 	if c.OnDown != nil {
 		c.OnDown(e.gen, e.link.why())
 	}
+	up.Wait()
 }
 
 // hello returns the first message of a connection.

@@ -132,10 +132,10 @@ func (d *dispatcher) has(id string) bool {
 // fill starts what may start.
 func (d *dispatcher) fill() {
 	for d.starting < d.limits.Starting && len(d.ready) > 0 {
-		q := d.ready[0]
-		d.ready = d.ready[1:]
-		c := q.line[0]
-		q.line = q.line[1:]
+		var q *keyQueue
+		var c *call
+		q, d.ready = pop(d.ready)
+		c, q.line = pop(q.line)
 		d.unqueue(c)
 		c.state = callStarting
 		q.starting = c

@@ -132,13 +132,19 @@ func (x *exchange) cancel(err error, reason string) {
 	}
 }
 
+// giveUp is cancel for a caller who is gone, and frees what still waits.
+func (x *exchange) giveUp(err error) {
+	x.cancel(err, "client_disconnected")
+	x.in.drop(err)
+}
+
 // answer waits for the head.
 func (x *exchange) answer(ctx context.Context) (*http.Response, error) {
 	select {
 	case <-x.gate:
 	case <-ctx.Done():
-		x.cancel(context.Cause(ctx), "client_disconnected")
-		<-x.gate
+		x.giveUp(context.Cause(ctx))
+		return nil, context.Cause(ctx)
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -176,7 +182,6 @@ var errBodyClosed = errors.New("tunnel: read on a closed response body")
 // Close implements io.Closer. Closed before its end, it cancels the request.
 func (b *exchangeBody) Close() error {
 	b.stop()
-	b.x.cancel(errBodyClosed, "client_disconnected")
-	b.x.in.drop(errBodyClosed)
+	b.x.giveUp(errBodyClosed)
 	return nil
 }

@@ -78,9 +78,8 @@ func (b *inbox[T]) take(ctx context.Context) (v T, err error) {
 	for {
 		b.mu.Lock()
 		if len(b.queue) > 0 {
-			first := b.queue[0]
-			b.queue[0] = letter[T]{}
-			b.queue = b.queue[1:]
+			var first letter[T]
+			first, b.queue = pop(b.queue)
 			b.count(-first.size)
 			b.signal() // for another consumer, or the end
 			b.mu.Unlock()

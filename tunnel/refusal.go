@@ -30,8 +30,8 @@ func (w *writer) refuse(r refusal) bool {
 
 // takeRefusal returns the messages of the oldest refusal.
 func (w *writer) takeRefusal() []item {
-	r := w.refusals[0]
-	w.refusals = w.refusals[1:]
+	var r refusal
+	r, w.refusals = pop(w.refusals)
 	if r.channel {
 		return []item{{msg: Append(nil, WSClose{ChID: r.id, Code: IntOf(closeTryLater), Reason: r.code})}}
 	}

@@ -77,7 +77,7 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	resp.Request = req
 	resp.Body = &exchangeBody{x: x, stop: context.AfterFunc(ctx, func() {
-		x.cancel(context.Cause(ctx), "client_disconnected")
+		x.giveUp(context.Cause(ctx))
 	})}
 	return resp, nil
 }

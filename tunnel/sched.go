@@ -138,7 +138,7 @@ func (s *sched) drop(st *outStream) {
 // Bulk takes part only while the window is open.
 func (s *sched) next(open bool) (it item, st *outStream, ok bool) {
 	if len(s.control) > 0 {
-		it, s.control = s.control[0], s.control[1:]
+		it, s.control = pop(s.control)
 		return it, nil, true
 	}
 	c, ok := s.pick(open)
@@ -146,7 +146,7 @@ func (s *sched) next(open bool) (it item, st *outStream, ok bool) {
 		return item{}, nil, false
 	}
 	st = s.rings[c][0]
-	it, st.queue = st.queue[0], st.queue[1:]
+	it, st.queue = pop(st.queue)
 	st.bytes -= len(it.msg)
 	s.bytes[c] -= len(it.msg)
 	st.turn += len(it.msg)
@@ -154,6 +154,14 @@ func (s *sched) next(open bool) (it item, st *outStream, ok bool) {
 		s.endTurn(c, st)
 	}
 	return it, st, true
+}
+
+// pop takes the first element, and lets go of what it refers to.
+func pop[T any](list []T) (T, []T) {
+	var none T
+	first := list[0]
+	list[0] = none
+	return first, list[1:]
 }
 
 // pick chooses the class that is served next.
@@ -171,7 +179,7 @@ func (s *sched) pick(open bool) (class, bool) {
 // endTurn moves a stream behind the others of its class.
 func (s *sched) endTurn(c class, st *outStream) {
 	st.turn = 0
-	s.rings[c] = s.rings[c][1:]
+	_, s.rings[c] = pop(s.rings[c])
 	if len(st.queue) > 0 {
 		s.rings[c] = append(s.rings[c], st)
 	}

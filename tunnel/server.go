@@ -50,6 +50,10 @@ type RunnerInfo struct {
 // path value runner_id. It returns when the connection is over.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("runner_id")
+	if id == "" {
+		http.Error(w, "no runner id in the path", http.StatusBadRequest)
+		return
+	}
 	owner, err := s.authorize(r, id)
 	if err != nil && answerRefusal(w, err) {
 		return

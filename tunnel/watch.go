@@ -29,7 +29,7 @@ func (l *link) watch(clock clock) {
 		wall, mono := clock()
 		switch v.look(wall, mono, l.pipe.read.Load()) {
 		case lifeSilent:
-			l.abort(Reason{Cause: CauseSilent, Text: "no byte for " + l.timing.Silence.String()})
+			l.silent()
 			return
 		case lifeResumed:
 			l.abort(Reason{Cause: CauseResumed, Text: "this machine was suspended"})
@@ -44,6 +44,18 @@ func (l *link) watch(clock clock) {
 			}
 		}
 	}
+}
+
+// silent ends a link whose peer says nothing. A runner may still read, so it is
+// told; a server would take a farewell for a clean end, so it is not.
+func (l *link) silent() {
+	r := Reason{Cause: CauseSilent, Text: "no byte for " + l.timing.Silence.String()}
+	if l.out.masked {
+		l.abort(r)
+		return
+	}
+	r.Code = closePingTimeout
+	l.close(r, closePingTimeout, "ping timeout")
 }
 
 // life is what a look at a link finds.
