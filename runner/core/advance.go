@@ -56,7 +56,7 @@ func (s *session) hasWork() bool {
 }
 
 func (c *Core) carryOut(s *session, steps []plan.Step) {
-	decided := s.view.read
+	decided, again := s.view.read, false
 	for _, step := range steps {
 		switch step.Do {
 		case plan.Wait:
@@ -66,11 +66,13 @@ func (c *Core) carryOut(s *session, steps []plan.Step) {
 		case plan.Drop:
 			c.drop(s)
 		case plan.EndAs:
-			c.endDead(s, *step.End)
+			c.endTurn(s, *step.End)
+			again = true
 		case plan.EndRestarted, plan.EndResumed, plan.StartAgain:
 			// No harness of this runner declares resume, so a dead turn has
 			// one end only.
-			c.endDead(s, restarted(s.Open))
+			c.endTurn(s, restarted(s.Open))
+			again = true
 		case plan.SettleFailed, plan.StartResume, plan.StartRecovery:
 			c.failItems(s, nil, restarted(nil).Error)
 		case plan.CloseInputs:
@@ -78,7 +80,9 @@ func (c *Core) carryOut(s *session, steps []plan.Step) {
 				c.record(wire.Record{Kind: wire.RecItem, Session: s.id, Item: id, ItemState: wire.ItemHistory})
 			}
 		case plan.Start:
-			c.start(s, step.Items)
+			if !again {
+				c.start(s, step.Items)
+			}
 		case plan.UseUp:
 			if !s.usedRecovery(s.init.recoveryID) {
 				c.record(wire.Record{Kind: wire.RecRecoveryID, Session: s.id, Source: s.init.recoveryID})
@@ -86,6 +90,12 @@ func (c *Core) carryOut(s *session, steps []plan.Step) {
 		case plan.SendToPane:
 			// Only native sessions have panes, and no harness here is native.
 		}
+	}
+	if again {
+		// What waits is decided on what the end left: a stop may have
+		// cancelled it.
+		c.advance(s)
+		return
 	}
 	if decided {
 		s.init.kind, s.init.recoveryID, s.init.strange = plan.NoInit, "", false

@@ -147,12 +147,6 @@ func (c *Core) endTurn(s *session, end wire.TurnEnd) {
 	c.closeProgress(s)
 }
 
-// endDead ends an open turn that nothing runs any more.
-func (c *Core) endDead(s *session, end wire.TurnEnd) {
-	c.endTurn(s, end)
-	c.finishTurns(s)
-}
-
 // finishTurns publishes the end of each ended turn whose items the server has
 // acknowledged, in order; then, and only then, the status.
 func (c *Core) finishTurns(s *session) {
