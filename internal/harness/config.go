@@ -24,6 +24,9 @@ const (
 	DefaultMaxOutput   = 64 << 20
 )
 
+// DefaultGuardLimit leaves a guard the time to give up by itself.
+const DefaultGuardLimit = guard.KillLimit + 2*time.Second
+
 // AdapterExec runs a command once per message.
 const AdapterExec = "exec"
 
@@ -44,6 +47,9 @@ type Config struct {
 	// (guard.DefaultGrace), with which nothing is left 3 s after a death of
 	// the runner.
 	InterruptGrace, TerminateGrace time.Duration
+	// GuardLimit is how much longer than these a guard may take to end its
+	// program; then it is taken for hung and killed. 0 is DefaultGuardLimit.
+	GuardLimit time.Duration
 	// OnSpawn is called in each turn after its program was started and before
 	// any of its output is read. nil does nothing.
 	OnSpawn func()
@@ -89,6 +95,7 @@ func (cfg Config) check() (Config, error) {
 	cfg.Workspace = workspace
 	setDefault(&cfg.InterruptGrace, guard.DefaultGrace)
 	setDefault(&cfg.TerminateGrace, guard.DefaultGrace)
+	setDefault(&cfg.GuardLimit, DefaultGuardLimit)
 	if err := checkPassEnv("pass_env", cfg.PassEnv); err != nil {
 		return cfg, err
 	}

@@ -53,7 +53,7 @@ func (m *Manager) Turn(ctx context.Context, start wire.TurnStart, emit func(wire
 		Harness: start.Harness, Command: def.Command, Guard: m.cfg.Guard, Dir: dir,
 		Env:         environment(os.Environ(), slices.Concat(m.cfg.PassEnv, def.PassEnv), dir, start.Session, start.Turn, def.Env),
 		IdleTimeout: def.IdleTimeout, TurnTimeout: def.TurnTimeout, MaxOutput: def.MaxOutput,
-		InterruptGrace: m.cfg.InterruptGrace, TerminateGrace: m.cfg.TerminateGrace,
+		InterruptGrace: m.cfg.InterruptGrace, TerminateGrace: m.cfg.TerminateGrace, GuardLimit: m.cfg.GuardLimit,
 		OnSpawn: m.cfg.OnSpawn, Log: m.cfg.Log,
 	}, start)
 	leave, err := m.turns.enter(key{start.Session, start.Turn}, run)

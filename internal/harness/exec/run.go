@@ -26,6 +26,7 @@ type Config struct {
 
 	InterruptGrace time.Duration // from interrupt to terminate
 	TerminateGrace time.Duration // from terminate to kill
+	GuardLimit     time.Duration // how much longer a guard may take before it is killed
 
 	// OnSpawn is called when the program runs and nothing of its output has
 	// been read.

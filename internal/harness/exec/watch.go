@@ -8,10 +8,6 @@ import (
 	"github.com/outrunner/outrunner/internal/harness/guard"
 )
 
-// guardLimit is how much longer than its ladder a guard may take before it is
-// taken for hung and killed itself.
-const guardLimit = guard.KillLimit + 2*time.Second
-
 // watch stops the turn when its context or its time ends, until over is closed.
 func (r *Run) watch(ctx context.Context, proc *guard.Proc, over <-chan struct{}) {
 	idle, deadline, hung := time.NewTimer(r.cfg.IdleTimeout), time.NewTimer(r.cfg.TurnTimeout), time.NewTimer(0)
@@ -37,7 +33,7 @@ func (r *Run) watch(ctx context.Context, proc *guard.Proc, over <-chan struct{})
 			}
 		case <-stopped:
 			stopped = nil
-			hung.Reset(r.cfg.InterruptGrace + r.cfg.TerminateGrace + guardLimit)
+			hung.Reset(r.cfg.InterruptGrace + r.cfg.TerminateGrace + r.cfg.GuardLimit)
 		case <-hung.C:
 			r.cfg.Log.Error("a guard did not answer and is killed")
 			proc.Abandon()

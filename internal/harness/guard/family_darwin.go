@@ -10,7 +10,7 @@ import (
 // adopt has no subreaper to call here; members does what it can.
 func adopt() (*family, error) {
 	handleSignals()
-	return &family{}, nil
+	return &family{}, sealFiles()
 }
 
 // programAttr: this system has no parent-death signal.

@@ -16,7 +16,7 @@ func adopt() (*family, error) {
 		return nil, fmt.Errorf("becoming a subreaper: %w", err)
 	}
 	handleSignals()
-	return &family{}, nil
+	return &family{}, sealFiles()
 }
 
 // programAttr makes the kernel kill the program should the guard itself be

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -29,6 +30,21 @@ func (f *family) start(path string, argv []string, files []*os.File) (pid int, e
 	f.program = p.Pid
 	// reap waits for every child at once; a second waiter would fight with it.
 	return f.program, p.Release()
+}
+
+// sealFiles keeps files that whoever started the runner left open from being
+// passed on to the program.
+func sealFiles() error {
+	open, err := os.ReadDir("/dev/fd")
+	if err != nil {
+		return fmt.Errorf("listing open files: %w", err)
+	}
+	for _, e := range open {
+		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > 2 {
+			unix.CloseOnExec(fd)
+		}
+	}
+	return nil
 }
 
 // handleSignals keeps the guard alive under every signal that is not for it.

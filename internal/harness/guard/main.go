@@ -6,13 +6,21 @@ import (
 	"io"
 	"os"
 	"runtime"
-	"time"
+	"syscall"
 )
 
 // Main is the guard process. The runner starts it as `outrunner guard` through
-// Start; it returns the exit code for os.Exit. It must be called on the
-// goroutine of main(), which it never leaves.
+// Start, and main() calls it first thing. It exits by itself, past os.Exit and
+// its hooks: a turn ends when its guard has, and in a binary built with -race
+// os.Exit takes a second. The result only serves callers that like to read
+// os.Exit(guard.Main(args)).
 func Main([]string) int {
+	code := serve()
+	syscall.Exit(code)
+	return code
+}
+
+func serve() int {
 	// Linux delivers a parent-death signal when the thread that forked ends,
 	// so that thread must be one that lives as long as the guard.
 	runtime.LockOSThread()
@@ -33,7 +41,7 @@ func Main([]string) int {
 	// From here on a report that cannot be written is no reason to stop: the
 	// runner is gone, so the order pipe has ended too and the ladder runs.
 	_ = reports.Encode(report{Started: pid})
-	end := watch(f, first.Start, receive(orders))
+	end := descend(f, first.Start, receive(orders))
 	_ = reports.Encode(report{End: &end})
 	return 0
 }
@@ -98,52 +106,4 @@ func receive(orders *json.Decoder) <-chan Step {
 		}
 	}()
 	return steps
-}
-
-// watch takes the family down the ladder and returns when it is gone.
-func watch(f *family, s *start, steps <-chan Step) End {
-	exited, gone := make(chan End), make(chan struct{})
-	go func() {
-		defer close(gone)
-		f.reap(func(e End) { exited <- e })
-	}()
-	grace := map[Step]time.Duration{Interrupt: s.InterruptGrace, Terminate: s.TerminateGrace, Kill: killEvery}
-	next := time.NewTimer(0)
-	next.Stop()
-	var (
-		end      End
-		step     Step
-		killFrom time.Time
-	)
-	take := func(to Step) {
-		if to < step || to == step && to != Kill {
-			return
-		}
-		if step != Kill && to == Kill {
-			killFrom = time.Now()
-		}
-		step = to
-		f.send(step)
-		next.Reset(grace[step])
-	}
-	for {
-		select {
-		case to, ok := <-steps:
-			if !ok {
-				steps, to = nil, Terminate
-			}
-			take(to)
-		case end = <-exited:
-			end.Step = step
-			take(Terminate)
-		case <-next.C:
-			if step == Kill && time.Since(killFrom) > KillLimit {
-				end.Left = f.left()
-				return end
-			}
-			take(min(step+1, Kill))
-		case <-gone:
-			return end
-		}
-	}
 }
