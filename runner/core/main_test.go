@@ -9,7 +9,7 @@ import (
 
 // promiseChecks is how many random orders the properties try unless
 // -rapid.checks says otherwise; the library's own default is 100.
-const promiseChecks = "3000"
+const promiseChecks = "1000"
 
 func TestMain(m *testing.M) {
 	flag.Parse()
