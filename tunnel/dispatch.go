@@ -83,6 +83,7 @@ type verdict int
 const (
 	accepted   verdict = iota
 	overloaded         // a limit is reached: refuse this one
+	stopping           // nothing new is taken any more
 	duplicate          // the id is in use: it cannot be answered without harm to the other
 )
 
@@ -93,7 +94,10 @@ func (d *dispatcher) add(c *call) verdict {
 	if _, taken := d.calls[c.id]; taken {
 		return duplicate
 	}
-	if d.closed || len(d.calls) >= d.limits.Open {
+	if d.closed {
+		return stopping
+	}
+	if len(d.calls) >= d.limits.Open {
 		return overloaded
 	}
 	if c.key == "" {

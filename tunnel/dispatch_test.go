@@ -108,7 +108,7 @@ func TestDispatchClose(t *testing.T) {
 	f.add("a2", "a")
 	dropped, idle := f.d.close(errShutdown)
 	require.Equal(t, []string{"a2"}, dropped)
-	require.Equal(t, overloaded, f.add("b", "b"))
+	require.Equal(t, stopping, f.add("b", "b"))
 	select {
 	case <-idle:
 		require.Fail(t, "a1 still runs")

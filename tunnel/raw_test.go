@@ -2,8 +2,12 @@ package tunnel
 
 import (
 	"context"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -124,4 +128,12 @@ func rawRunner(t testing.TB, s *testServer, id string) *raw {
 	r.send(plainHello)
 	s.waitRunner(t, id, gen)
 	return r
+}
+
+// proxyTo forwards HTTP and upgrades.
+func proxyTo(target *url.URL) http.Handler {
+	return &httputil.ReverseProxy{
+		Rewrite:  func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		ErrorLog: log.New(io.Discard, "", 0),
+	}
 }

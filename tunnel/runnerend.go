@@ -75,6 +75,10 @@ func (e *runnerEnd) request(ctx context.Context, f Request) {
 		c.key = e.orderKey(c.req)
 	}
 	switch e.d.add(c) {
+	case accepted:
+	case stopping:
+		c.cancel(nil)
+		e.refuse(refusal{id: f.ID, status: http.StatusServiceUnavailable, code: "runner_shutdown"})
 	case overloaded:
 		c.cancel(nil)
 		e.refuse(refusal{id: f.ID, status: http.StatusServiceUnavailable, code: "overloaded"})
