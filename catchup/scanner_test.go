@@ -124,7 +124,7 @@ func TestLongSessionDoesNotStarveTheRest(t *testing.T) {
 func TestReadsInParallelWithinTheBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakeServer{snap: func(ctx context.Context, _ string) error {
-			time.Sleep(time.Second)
+			<-time.After(time.Second)
 			return nil
 		}}
 		var orders []Order

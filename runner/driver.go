@@ -13,12 +13,11 @@ import (
 )
 
 // driver carries out the core's effects. execute is called by the loop alone
-// and never blocks; what takes time runs in goroutines that the driver waits
+// and never blocks; its context is the life of what it starts. What takes time runs in goroutines that the driver waits
 // for, and answers with an event.
 type driver struct {
 	r       *Runner
 	log     *slog.Logger
-	work    context.Context // the life of all goroutines; set by begin
 	running sync.WaitGroup
 
 	replies replies
@@ -41,9 +40,7 @@ func newDriver(r *Runner) *driver {
 	return d
 }
 
-func (d *driver) begin(work context.Context) { d.work = work }
-
-// wait returns when every goroutine has ended; begin's context is over by then.
+// wait returns when every goroutine has ended; their context is over by then.
 func (d *driver) wait() {
 	d.timers.stopAll()
 	d.outlets.closeAll()
@@ -51,7 +48,7 @@ func (d *driver) wait() {
 }
 
 // execute implements executor.
-func (d *driver) execute(e core.Effect) {
+func (d *driver) execute(ctx context.Context, e core.Effect) {
 	switch e := e.(type) {
 	case core.Reply:
 		d.replies.deliver(e)
@@ -73,19 +70,19 @@ func (d *driver) execute(e core.Effect) {
 	case core.Log:
 		d.logLine(e)
 	case core.ReadSnapshot:
-		d.running.Go(func() { d.readSnapshot(e) })
+		d.running.Go(func() { d.readSnapshot(ctx, e) })
 	case core.ReadSpec:
-		d.running.Go(func() { d.readSpec(e) })
+		d.running.Go(func() { d.readSpec(ctx, e) })
 	case core.Scan:
 		d.addToScan(e)
 	case core.Store:
-		d.stores.add(d, e)
+		d.stores.add(ctx, d, e)
 	case core.StartTurn:
-		d.startTurn(e.Start)
+		d.startTurn(ctx, e.Start)
 	case core.Interrupt:
-		d.running.Go(func() { d.interrupt(e) })
+		d.running.Go(func() { d.interrupt(ctx, e) })
 	case core.CloseHarness:
-		d.running.Go(func() { d.closeHarness(e) })
+		d.running.Go(func() { d.closeHarness(ctx, e) })
 	}
 }
 
@@ -101,18 +98,18 @@ func (d *driver) logLine(e core.Log) {
 	d.log.Info(e.Msg, attrs...)
 }
 
-func (d *driver) readSnapshot(e core.ReadSnapshot) {
+func (d *driver) readSnapshot(ctx context.Context, e core.ReadSnapshot) {
 	var snap wire.Snapshot
-	err := d.try(func(ctx context.Context) (err error) {
+	err := d.try(ctx, func(ctx context.Context) (err error) {
 		snap, err = d.r.cfg.Server.Snapshot(ctx, e.Session)
 		return err
 	})
 	d.r.loop.answer(core.SnapshotRead{Session: e.Session, Gen: e.Gen, Snapshot: snap, Err: err})
 }
 
-func (d *driver) readSpec(e core.ReadSpec) {
+func (d *driver) readSpec(ctx context.Context, e core.ReadSpec) {
 	var spec *wire.Spec
-	err := d.try(func(ctx context.Context) (err error) {
+	err := d.try(ctx, func(ctx context.Context) (err error) {
 		spec, err = d.r.cfg.Specs.Spec(ctx, e.Session, e.AgentID, e.Revision)
 		return err
 	})
@@ -123,8 +120,8 @@ func (d *driver) readSpec(e core.ReadSpec) {
 const identityTries = 3
 
 // try makes up to three attempts; a settled answer ends it early.
-func (d *driver) try(read func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(d.work, d.r.timing.Identity)
+func (d *driver) try(ctx context.Context, read func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, d.r.timing.Identity)
 	defer cancel()
 	pause := d.r.timing.Identity / 10
 	var err error
@@ -144,19 +141,19 @@ func (d *driver) try(read func(context.Context) error) error {
 	return err
 }
 
-func (d *driver) interrupt(e core.Interrupt) {
+func (d *driver) interrupt(ctx context.Context, e core.Interrupt) {
 	if d.pumps.get(e.Turn) == nil {
 		return // it has ended by itself
 	}
-	if err := d.r.cfg.Harness.Interrupt(d.work, e.Session, e.Turn); err != nil {
+	if err := d.r.cfg.Harness.Interrupt(ctx, e.Session, e.Turn); err != nil {
 		d.log.Warn("interrupting the turn", "session", e.Session, "turn", e.Turn, "error", err)
 	}
 }
 
 // closeHarness ends whatever runs for a session.
-func (d *driver) closeHarness(e core.CloseHarness) {
+func (d *driver) closeHarness(ctx context.Context, e core.CloseHarness) {
 	d.pumps.kill(e.Session)
-	err := d.r.cfg.Harness.Close(d.work, e.Session)
+	err := d.r.cfg.Harness.Close(ctx, e.Session)
 	d.r.loop.answer(core.HarnessClosed{Session: e.Session, Err: err})
 }
 

@@ -2,6 +2,7 @@ package runner_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -67,11 +68,7 @@ func Example() {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	running.Go(func() {
-		if err := r.Run(ctx); err != nil {
-			fmt.Println(err)
-		}
-	})
+	running.Go(func() { r.Run(ctx) })
 	defer running.Wait()
 	defer stop()
 
@@ -83,9 +80,8 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	defer resp.Body.Close()
 	answer, err := io.ReadAll(resp.Body)
-	if err != nil {
+	if err := errors.Join(err, resp.Body.Close()); err != nil {
 		fmt.Println(err)
 		return
 	}

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,7 +27,6 @@ type world struct {
 	server  *fakeServer
 	harness *fakeHarness
 	journal Journal
-	logs    *bytes.Buffer
 	timing  Timing
 
 	runner *Runner
@@ -53,7 +51,7 @@ func (w *world) start() *world {
 	require.NoError(w.t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
-	wg.Go(func() { _ = r.Run(ctx) })
+	wg.Go(func() { r.Run(ctx) })
 	srv := httptest.NewServer(r.Handler())
 	w.runner, w.http = r, srv
 	var once sync.Once
@@ -86,9 +84,9 @@ func (w *world) do(method, path, body string) (int, string) {
 	require.NoError(w.t, err)
 	resp, err := http.DefaultTransport.RoundTrip(req)
 	require.NoError(w.t, err)
-	defer resp.Body.Close()
 	raw, err := io.ReadAll(resp.Body)
 	require.NoError(w.t, err)
+	require.NoError(w.t, resp.Body.Close())
 	return resp.StatusCode, string(raw)
 }
 
@@ -135,7 +133,7 @@ func (w *world) stream(session string) *events {
 			}
 		}
 	})
-	e.stop = func() { cancel(); resp.Body.Close(); wg.Wait() }
+	e.stop = func() { cancel(); _ = resp.Body.Close(); wg.Wait() } // an error: it was cut
 	w.t.Cleanup(e.stop)
 	require.Equal(w.t, "session.heartbeat", e.next()["type"])
 	return e

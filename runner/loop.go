@@ -22,8 +22,11 @@ const (
 	checkpointAfter = 20_000
 )
 
-// executor carries out effects. Its calls must not block.
-type executor interface{ execute(core.Effect) }
+// executor carries out effects. Its calls must not block; what they start
+// lives as long as the context.
+type executor interface {
+	execute(context.Context, core.Effect)
+}
 
 // loop owns the core. It takes what has come, answers before requests, steps
 // each, and releases the effects of a batch after its records are durable, in
@@ -81,9 +84,10 @@ func (l *loop) request(ctx context.Context, ev core.Event) error {
 	}
 }
 
-// run drives the core until ctx ends. A batch that is not durable by then is
-// as if it had not been: nothing of it was told to anybody.
-func (l *loop) run(ctx context.Context, ex executor) error {
+// run drives the core until ctx ends; what effects start lives as long as
+// work. A batch that is not durable by then is as if it had not been: nothing
+// of it was told to anybody.
+func (l *loop) run(ctx, work context.Context, ex executor) {
 	var wg sync.WaitGroup
 	commits, cancel := context.WithCancel(ctx)
 	wg.Go(func() { l.committer.run(commits) })
@@ -93,18 +97,18 @@ func (l *loop) run(ctx context.Context, ex executor) error {
 		if !l.full() {
 			l.takeAnswers()
 		}
-		l.flush(ex)
+		l.flush(work, ex)
 		var requests <-chan core.Event
 		if !l.full() {
 			requests = l.requests
 		}
 		select {
 		case <-ctx.Done():
-			return nil
+			return
 		case <-l.committer.done:
 			b := l.inflight
 			l.inflight = nil
-			l.release(b, ex)
+			l.release(work, b, ex)
 		case <-l.notify:
 		case ev := <-requests:
 			l.step(ev)
@@ -143,14 +147,14 @@ func (l *loop) step(ev core.Event) {
 }
 
 // flush sends the next batch on its way if nothing is.
-func (l *loop) flush(ex executor) {
+func (l *loop) flush(work context.Context, ex executor) {
 	if l.next == nil || l.inflight != nil {
 		return
 	}
 	b := l.next
 	l.next = nil
 	if len(b.records) == 0 {
-		l.release(b, ex)
+		l.release(work, b, ex)
 		return
 	}
 	l.inflight = b
@@ -165,12 +169,12 @@ func (l *loop) flush(ex executor) {
 	l.committer.in <- commit{records: b.records}
 }
 
-func (l *loop) release(b *batch, ex executor) {
+func (l *loop) release(work context.Context, b *batch, ex executor) {
 	for _, r := range b.records {
 		crashAfterRecord(r)
 	}
 	for _, e := range b.effects {
-		ex.execute(e)
+		ex.execute(work, e)
 	}
 }
 

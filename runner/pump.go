@@ -31,9 +31,9 @@ type pump struct {
 	d      *driver
 	start  wire.TurnStart
 	out    *outlet
-	gate   chan core.Advance // one entry per event posted
-	ctx    context.Context   // the life of the program
-	cancel context.CancelFunc
+	gate   chan core.Advance  // one entry per event posted
+	cancel context.CancelFunc // ends the program
+	gone   <-chan struct{}    // closed when the runner stops
 
 	mu    sync.Mutex
 	n     int // pieces closed
@@ -50,9 +50,12 @@ type pumps struct {
 	byTurn map[string]*pump
 }
 
-func (d *driver) startTurn(start wire.TurnStart) {
-	p := &pump{d: d, start: start, out: d.outlets.of(start.Session), gate: make(chan core.Advance, 1)}
-	p.ctx, p.cancel = context.WithCancel(d.work)
+func (d *driver) startTurn(work context.Context, start wire.TurnStart) {
+	ctx, cancel := context.WithCancel(work)
+	p := &pump{
+		d: d, start: start, out: d.outlets.of(start.Session), gate: make(chan core.Advance, 1),
+		cancel: cancel, gone: work.Done(),
+	}
 	p.out.begin(start.Turn)
 	d.pumps.mu.Lock()
 	if d.pumps.byTurn == nil {
@@ -60,7 +63,7 @@ func (d *driver) startTurn(start wire.TurnStart) {
 	}
 	d.pumps.byTurn[start.Turn] = p
 	d.pumps.mu.Unlock()
-	d.running.Go(p.run)
+	d.running.Go(func() { p.run(ctx) })
 }
 
 func (ps *pumps) get(turn string) *pump {
@@ -94,7 +97,7 @@ func (ps *pumps) kill(session string) {
 }
 
 // run reports the turn's end exactly once, whatever happens.
-func (p *pump) run() {
+func (p *pump) run(ctx context.Context) {
 	end := wire.TurnEnd{}
 	defer func() {
 		if r := recover(); r != nil {
@@ -104,12 +107,14 @@ func (p *pump) run() {
 		p.finish()
 		p.cancel()
 		p.d.pumps.drop(p.start.Turn)
-		if p.d.work.Err() != nil {
-			return // the runner stops: the turn stays open in the journal
+		select {
+		case <-p.gone:
+			return // the turn stays open in the journal, for the next start
+		default:
 		}
 		p.d.r.loop.answer(core.TurnEnded{Session: p.start.Session, Turn: p.start.Turn, N: p.n, End: end})
 	}()
-	end = p.d.r.cfg.Harness.Turn(p.ctx, p.start, p.emit)
+	end = p.d.r.cfg.Harness.Turn(ctx, p.start, p.emit)
 }
 
 func failed(code, msg string) wire.TurnEnd {
@@ -218,8 +223,8 @@ func (p *pump) post(f core.Frame) error {
 			return errNotCurrent
 		}
 		return nil
-	case <-p.d.work.Done():
-		return p.d.work.Err()
+	case <-p.gone:
+		return context.Canceled
 	}
 }
 

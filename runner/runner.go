@@ -121,15 +121,14 @@ func New(cfg Config) (*Runner, error) {
 
 // Run drives the runner until ctx ends. What runs then is left open in the
 // journal, and settled at the next start; its programs are ended.
-func (r *Runner) Run(ctx context.Context) error {
+func (r *Runner) Run(ctx context.Context) {
 	r.loop.answer(core.Restored{})
+	// The loop ends first: the ends of turns that this very end cuts are not
+	// taken for ends.
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
-	r.driver.begin(work)
-	err := r.loop.run(ctx, r.driver)
+	r.loop.run(ctx, work, r.driver)
 	cancel()
 	r.driver.wait()
-	return err
 }
 
 // OnUp tells that a connection is registered, and scans what it missed. It

@@ -29,7 +29,7 @@ type storeLine struct {
 	cancel  context.CancelFunc
 }
 
-func (s *stores) add(d *driver, e core.Store) {
+func (s *stores) add(ctx context.Context, d *driver, e core.Store) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.lines == nil {
@@ -40,7 +40,7 @@ func (s *stores) add(d *driver, e core.Store) {
 		line.waiting = append(line.waiting, e)
 		return
 	}
-	ctx, cancel := context.WithCancel(d.work)
+	ctx, cancel := context.WithCancel(ctx)
 	line = &storeLine{waiting: []core.Store{e}, cancel: cancel}
 	s.lines[e.Session] = line
 	d.running.Go(func() {

@@ -185,7 +185,7 @@ func (c *Core) Checkpoint() []wire.Record {
 	var records []wire.Record
 	for _, id := range slices.Sorted(maps.Keys(c.sessions)) {
 		s := c.sessions[id]
-		if s.durable.empty() {
+		if s.empty() {
 			continue
 		}
 		records = append(records, wire.Record{Kind: wire.RecSession, Session: id, State: encode(s.durable)})

@@ -116,7 +116,7 @@ func (w *model) effect(e Effect) {
 	case SetTimer:
 		w.timers[TimerFired{Session: e.Session, Key: e.Key}] = true
 	case StopTimer:
-		delete(w.timers, TimerFired{Session: e.Session, Key: e.Key})
+		delete(w.timers, TimerFired(e))
 	case ReadSnapshot, ReadSpec, Store, Interrupt, CloseHarness:
 		w.open = append(w.open, e)
 	case Scan:
@@ -217,7 +217,7 @@ func (w *model) checkpoint() {
 	other := New(w.core.cfg)
 	require.NoError(w.t, other.Restore(records))
 	for id, s := range w.core.sessions {
-		if s.durable.empty() {
+		if s.empty() {
 			continue
 		}
 		require.JSONEq(w.t, string(encode(s.durable)), string(encode(other.sessions[id].durable)))
