@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/outrunner/outrunner/internal/config"
+)
+
+// The environment of a runner that a launcher starts (tunnel.md 15). Those that
+// have a flag serve as its variable.
+const (
+	envServerURL = "RUNNER_SERVER_URL"
+	envRunnerID  = "OMNIGENT_RUNNER_ID"
+	envWorkspace = "OMNIGENT_RUNNER_WORKSPACE"
+	envSecret    = "OMNIGENT_RUNNER_TUNNEL_BINDING_TOKEN"
+	envBearer    = "OMNIGENT_RUNNER_INITIAL_AUTH_TOKEN"
+	envParent    = "OMNIGENT_RUNNER_PARENT_PID"
+	envMarker    = "OMNIGENT_RUNNER_CONNECT_MARKER"
+)
+
+// upstreamNames are further variables of a command's flags.
+func upstreamNames(cmd *cobra.Command) map[string][]string {
+	if cmd.Name() != "run" {
+		return nil
+	}
+	return map[string][]string{"server": {envServerURL}, "id": {envRunnerID}, "workspace": {envWorkspace}}
+}
+
+type runFlags struct{ server, id, tokenFile, serverTokenFile, workspace string }
+
+func (a *app) runCommand() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use: "run", Short: "run a runner alone, connected to a server", Args: cobra.NoArgs,
+		Long: `Connects to a server and runs its sessions on this machine, for as long as it is
+not told to stop: when the connection breaks, it comes back.
+
+A runner's id follows from its secret, which is made in the state directory at
+the first start. Whoever has that file is this runner.`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.run(cmd.Context(), f) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.server, "server", defaultServer, "base `URL` of the server")
+	flags.StringVar(&f.id, "id", "", "the runner's `id`, only to check that the secret is the expected one")
+	flags.StringVar(&f.tokenFile, "token-file", "", "`file` with the runner's secret (default: one of its own)")
+	flags.StringVar(&f.serverTokenFile, "server-token-file", "", "`file` with the server's token, for a server on another machine")
+	flags.StringVar(&f.workspace, "workspace", "", "`folder` that agents work in (default: the current one)")
+	return cmd
+}
+
+func (a *app) run(ctx context.Context, f runFlags) (err error) {
+	server, err := config.ServerURL(f.server)
+	if err != nil {
+		return usage(err)
+	}
+	if f.workspace, err = folder(f.workspace); err != nil {
+		return usage(err)
+	}
+	ctx, stop := untilAsked(ctx)
+	defer stop()
+	ctx, err = a.withParent(ctx)
+	if err != nil {
+		return usage(err)
+	}
+	room, err := config.Claim(a.state, config.RunnerRoom)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, room.Close()) }()
+	secret, err := a.runnerSecret(room, f.tokenFile)
+	if err != nil {
+		return err
+	}
+	id, err := config.RunnerID(secret)
+	if err != nil {
+		return err
+	}
+	if f.id != "" && f.id != id {
+		return usage(fmt.Errorf("the id %s does not belong to this runner's secret, whose id is %s: leave --id out, or give the other secret with --token-file", f.id, id))
+	}
+	bearer, err := a.serverToken(f.serverTokenFile)
+	if err != nil {
+		return usage(err)
+	}
+	a.log.Info("runner starts", "runner", id, "server", server.String(), "workspace", f.workspace)
+	return runRunner(ctx, runnerSetup{
+		room: room, server: server, id: id, secret: secret, bearer: bearer,
+		workspace: f.workspace, file: a.file, log: a.log, onUpgrade: a.marker(),
+	})
+}
+
+// runnerSecret is the launcher's, else that of a file, else the room's own. A
+// secret leaves the environment as soon as it is read, so that no program
+// inherits it.
+func (a *app) runnerSecret(room *config.Room, file string) (string, error) {
+	given, ok := a.lookup(envSecret)
+	if err := a.unset(envSecret); err != nil {
+		return "", fmt.Errorf("removing %s from the environment: %w", envSecret, err)
+	}
+	var err error
+	switch given = strings.TrimSpace(given); {
+	case file != "":
+		given, err = config.ReadSecret(file)
+	case ok && given == "":
+		return "", usage(fmt.Errorf("%s is set, but blank", envSecret))
+	case !ok:
+		given, err = room.Secret()
+	}
+	a.secrets.Add(given)
+	return given, err
+}
+
+// serverToken is the bearer for the server, "" for none.
+func (a *app) serverToken(file string) (string, error) {
+	token, _ := a.lookup(envBearer)
+	if err := a.unset(envBearer); err != nil {
+		return "", fmt.Errorf("removing %s from the environment: %w", envBearer, err)
+	}
+	var err error
+	if file != "" {
+		token, err = config.ReadSecret(file)
+	}
+	a.secrets.Add(token)
+	return token, err
+}
+
+// marker touches the launcher's file at each upgrade, if it wants that.
+func (a *app) marker() func() {
+	path, ok := a.lookup(envMarker)
+	if !ok || path == "" {
+		return nil
+	}
+	return func() {
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
+		if err == nil {
+			err = errors.Join(f.Close(), os.Chtimes(path, time.Time{}, time.Now()))
+		}
+		if err != nil {
+			a.log.Warn("the connect marker cannot be written", "err", err)
+		}
+	}
+}
+
+// parentPoll is how often the launcher is looked for.
+const parentPoll = 500 * time.Millisecond
+
+// withParent ends the context when the launcher that is named in the
+// environment has died.
+func (a *app) withParent(ctx context.Context) (context.Context, error) {
+	value, ok := a.lookup(envParent)
+	if !ok {
+		return ctx, nil
+	}
+	pid, err := strconv.Atoi(value)
+	if err != nil || pid <= 0 {
+		return nil, fmt.Errorf("%s is %q, which is no process id", envParent, value)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		defer cancel()
+		tick := time.NewTicker(parentPoll)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				if orphaned(pid) {
+					a.log.Info("runner stops", "reason", "parent process died")
+					return
+				}
+			}
+		}
+	}()
+	return ctx, nil
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/outrunner/outrunner/internal/agentspec"
+	"github.com/outrunner/outrunner/internal/config"
+	"github.com/outrunner/outrunner/internal/harness"
+	"github.com/outrunner/outrunner/internal/harness/guard"
+	"github.com/outrunner/outrunner/internal/journal"
+	"github.com/outrunner/outrunner/internal/serverapi"
+	"github.com/outrunner/outrunner/runner"
+	"github.com/outrunner/outrunner/runner/wire"
+	"github.com/outrunner/outrunner/tunnel"
+)
+
+// The rooms of the house fit the runner's ports.
+var (
+	_ runner.Server  = (*serverapi.Client)(nil)
+	_ runner.Specs   = (*agentspec.Loader)(nil)
+	_ runner.Journal = (*journal.DB)(nil)
+	_ runner.Harness = (*harness.Manager)(nil)
+)
+
+const (
+	claimHeader = "X-Omnigent-Runner-Tunnel-Token"
+	// harnessStop bounds how long programs may take to end when the runner does.
+	harnessStop = 10 * time.Second
+)
+
+// runnerSetup is what one runner is made of.
+type runnerSetup struct {
+	room      *config.Room
+	server    *url.URL
+	id        string
+	secret    string
+	bearer    string // "" = none
+	workspace string
+	file      *config.File
+	log       *slog.Logger
+	// onUpgrade is called at each accepted upgrade. May be nil.
+	onUpgrade func()
+}
+
+// runRunner runs a runner until ctx ends, or until it cannot go on.
+func runRunner(ctx context.Context, s runnerSetup) (err error) {
+	programs, err := s.harnesses()
+	if err != nil {
+		return usage(err)
+	}
+	defer func() {
+		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), harnessStop)
+		defer cancel()
+		err = errors.Join(err, programs.Shutdown(stop))
+	}()
+	records, err := journal.Open(s.room.Path("journal.db"), s.log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, records.Close()) }()
+	api := &serverapi.Client{BaseURL: s.server, Header: s.credentials}
+	defer api.Close()
+
+	r, err := runner.New(runner.Config{
+		ID: s.id, Version: version(), Log: s.log,
+		Server:  api,
+		Specs:   &agentspec.Loader{Fetch: api.AgentContents, Dir: s.room.Path("agents")},
+		Journal: records,
+		Harness: programs,
+		Carrier: runner.Carrier{Admitted: tunnel.Admitted, Generation: tunnel.Generation, OnCovered: tunnel.OnCovered},
+	})
+	if err != nil {
+		return fmt.Errorf("starting the runner: %w", err)
+	}
+	return s.connect(ctx, r)
+}
+
+// connect drives the runner and its tunnel side by side. The tunnel ends
+// first, so that the runner can still answer while it drains.
+func (s runnerSetup) connect(ctx context.Context, r *runner.Runner) error {
+	line, hangUp := context.WithCancel(ctx)
+	defer hangUp()
+	work, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	var running sync.WaitGroup
+	running.Go(func() { r.Run(work) })
+	client := &tunnel.Client{
+		URL: s.server.String(), RunnerID: s.id,
+		Hello: s.hello, Header: s.credentials,
+		Handler: r.Handler(), OrderKey: runner.OrderKey,
+		OnUpgrade: s.onUpgrade, OnUp: r.OnUp,
+		OnDown: func(gen uint64, _ tunnel.Reason) { r.OnDown(gen) },
+		Log:    s.log,
+	}
+	err := client.Run(line)
+	stop()
+	running.Wait()
+	return err
+}
+
+func (s runnerSetup) hello() tunnel.Hello {
+	return tunnel.Hello{
+		RunnerVersion: version(), Harnesses: s.offered(), Envs: []string{}, Capabilities: []string{}, TelemetryOptOut: true,
+	}
+}
+
+// offered are the harness ids that this runner can run.
+func (s runnerSetup) offered() []string {
+	ids := map[string]bool{harness.Shell: true}
+	for id := range s.file.Harnesses {
+		ids[wire.Canon(id)] = true
+	}
+	return slices.Sorted(maps.Keys(ids))
+}
+
+func (s runnerSetup) credentials(context.Context) (http.Header, error) {
+	header := http.Header{claimHeader: {s.secret}}
+	if s.bearer != "" {
+		header.Set("Authorization", "Bearer "+s.bearer)
+	}
+	return header, nil
+}
+
+// harnesses sets up the programs of the config file.
+func (s runnerSetup) harnesses() (*harness.Manager, error) {
+	table := make(map[string]harness.Definition, len(s.file.Harnesses))
+	for id, h := range s.file.Harnesses {
+		table[wire.Canon(id)] = harness.Definition{
+			Adapter: h.Adapter, Command: h.Command, Env: h.Env, PassEnv: h.PassEnv,
+			IdleTimeout: time.Duration(h.IdleTimeout), TurnTimeout: time.Duration(h.TurnTimeout), MaxOutput: int64(h.MaxOutput),
+		}
+	}
+	self, err := guard.Self()
+	if err != nil {
+		return nil, err
+	}
+	return harness.New(harness.Config{
+		Harnesses: table, Workspace: s.workspace, PassEnv: s.file.PassEnv, Guard: self, Log: s.log,
+		OnSpawn: func() { runner.CrashAt("spawned") },
+	})
+}
