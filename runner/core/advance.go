@@ -200,6 +200,7 @@ func (c *Core) resolve(s *session) (spec *wire.Spec, harness string, err *wire.T
 func (c *Core) onSnapshotRead(ev SnapshotRead) {
 	s := c.sessions[ev.Session]
 	delete(s.asked, "snapshot")
+	defer c.giveVerdict(s)
 	if ev.Err != nil {
 		c.identityFailed(s, ev.Err)
 		return
@@ -212,6 +213,7 @@ func (c *Core) onSnapshotRead(ev SnapshotRead) {
 func (c *Core) onSpecRead(ev SpecRead) {
 	s := c.sessions[ev.Session]
 	delete(s.asked, "spec")
+	defer c.giveVerdict(s)
 	switch {
 	case ev.Err == nil:
 		s.spec = ev.Spec
@@ -239,6 +241,7 @@ func (c *Core) onSpecRead(ev SpecRead) {
 // tried again.
 func (c *Core) identityFailed(s *session, err error) {
 	c.log(s, Warn, "cannot tell which agent the session runs", err)
+	c.deferVerdict(s)
 	c.refuseInit(s, 503, "spec_resolver_failed", "The server could not say which agent this session runs.")
 	var accepted []string
 	for _, q := range s.Queued {

@@ -175,6 +175,7 @@ func (c *Core) finishClosing(s *session) {
 	body := cl.body(s)
 	if cl.kind == closeDelete {
 		c.releaseWaiters(s)
+		c.deferVerdict(s)
 		c.refuseInit(s, 404, "not_found", "The session was deleted.")
 		c.record(wire.Record{Kind: wire.RecGone, Session: s.id})
 		c.effect(EndStream{Session: s.id})

@@ -51,6 +51,7 @@ func (c *Core) requestScan(s *session) {
 
 func (c *Core) order(s *session) ScanOrder {
 	s.asked["scan"] = true
+	c.deferVerdict(s)
 	if s.rescan {
 		s.rescan = false
 		c.effect(StopTimer{Session: s.id, Key: TimerRescan})
@@ -61,18 +62,16 @@ func (c *Core) order(s *session) ScanOrder {
 func (c *Core) onScanned(ev Scanned) {
 	s := c.sessions[ev.Session]
 	delete(s.asked, "scan")
-	verdict := Verdict{Session: s.id, Tunnel: ev.Tunnel, Items: len(ev.Items)}
-	turns := len(s.Turns)
-	defer func() {
-		verdict.Turns = len(s.Turns) - turns
-		c.effect(verdict)
-	}()
+	s.verdict = &verdict{
+		Verdict: Verdict{Session: s.id, Tunnel: ev.Tunnel, Items: len(ev.Items)}, turns: len(s.Turns),
+	}
+	defer c.giveVerdict(s)
 	switch {
 	case errors.Is(ev.SnapshotErr, wire.ErrNotFound):
 		s.view.gone, s.scanned = true, c.tunnel
 		c.refuseInit(s, 404, "not_found", "The server does not know this session.")
 	case ev.SnapshotErr != nil:
-		c.scanFailed(s, &verdict, ev.SnapshotErr)
+		c.scanFailed(s, ev.SnapshotErr)
 		return
 	default:
 		c.mergeView(s, ev.Snapshot)
@@ -80,7 +79,7 @@ func (c *Core) onScanned(ev Scanned) {
 	}
 	if !s.view.gone {
 		if ev.ItemsErr != nil {
-			c.scanFailed(s, &verdict, ev.ItemsErr)
+			c.scanFailed(s, ev.ItemsErr)
 			return
 		}
 		c.mergeItems(s, ev)
@@ -88,13 +87,37 @@ func (c *Core) onScanned(ev Scanned) {
 	}
 	c.answerInit(s)
 	c.advance(s)
-	verdict.Deferred = len(s.Queued) > 0 && s.Open == nil && s.quiet() && !s.view.gone && !s.view.foreign
+}
+
+// verdict is what will be said of a scan when all of it is decided.
+type verdict struct {
+	Verdict
+	turns int // that the session had before
+}
+
+// deferVerdict gives what is left to say of an earlier scan.
+func (c *Core) deferVerdict(s *session) {
+	if s.verdict != nil {
+		s.verdict.Deferred = true
+		c.giveVerdict(s)
+	}
+}
+
+// giveVerdict tells what became of a scan, once no question of it is open.
+func (c *Core) giveVerdict(s *session) {
+	v := s.verdict
+	if v == nil || !v.Deferred && (s.asked["snapshot"] || s.asked["spec"]) {
+		return
+	}
+	s.verdict = nil
+	v.Turns = len(s.Turns) - v.turns
+	c.effect(v.Verdict)
 }
 
 // scanFailed leaves everything as it is and tries again later. What was
 // accepted and cannot wait is decided by advance.
-func (c *Core) scanFailed(s *session, v *Verdict, err error) {
-	v.Deferred = true
+func (c *Core) scanFailed(s *session, err error) {
+	s.verdict.Deferred = true
 	c.log(s, Warn, "cannot read the session from the server; trying again", err)
 	c.rescanLater(s)
 	s.retries++

@@ -94,6 +94,7 @@ type session struct {
 	scanned  uint64          // the tunnel on which the session was last scanned
 	retries  int             // scans that failed in a row
 	rescan   bool            // a timer for the next one is set
+	verdict  *verdict        // what will be said of the last one; nil when it was
 	view     view
 	live     bool            // the open turn has a pump
 	held     bool            // the pump waits until the outbox has room
