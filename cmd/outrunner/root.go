@@ -58,9 +58,7 @@ Every flag has an environment variable: --log-level is OUTRUNNER_LOG_LEVEL.`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.AddCommand(a.upCommand(), a.runCommand(), a.serverCommand(), a.sendCommand(),
 		a.sessionsCommand(), a.agentsCommand(), a.runnersCommand(), a.versionCommand())
-	for _, c := range root.Commands() {
-		usageOfArgs(c)
-	}
+	usageOfArgs(root)
 	return root
 }
 

@@ -90,7 +90,6 @@ func (a *app) run(ctx context.Context, f runFlags) (err error) {
 	if err != nil {
 		return usage(err)
 	}
-	a.log.Info("runner starts", "runner", id, "server", server.String(), "workspace", f.workspace)
 	return runRunner(ctx, runnerSetup{
 		room: room, server: server, id: id, secret: secret, bearer: bearer,
 		workspace: f.workspace, file: a.file, log: a.log, onUpgrade: a.marker(),

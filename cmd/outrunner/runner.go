@@ -81,6 +81,7 @@ func runRunner(ctx context.Context, s runnerSetup) (err error) {
 	if err != nil {
 		return fmt.Errorf("starting the runner: %w", err)
 	}
+	s.log.Info("runner starts", "runner", s.id, "server", s.server.String(), "workspace", s.workspace)
 	return s.connect(ctx, r)
 }
 

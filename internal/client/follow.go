@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 )
 
@@ -14,6 +15,8 @@ const (
 	defaultPatience = 2 * time.Minute
 	// retryEvery is the wait between two tries.
 	retryEvery = 500 * time.Millisecond
+	// quietLimit is how long a turn may not begin before somebody asks why.
+	quietLimit = time.Second
 )
 
 // Follower sends one message to a session and stays with its turn until that
@@ -30,13 +33,18 @@ type Follower struct {
 	// Event gets every event, as it comes and perhaps again after a lost
 	// connection. May be nil.
 	Event func(Event)
-	// Notice gets a sentence when something makes the user wait. May be nil.
+	// Notice gets a sentence when something makes the user wait, one at a
+	// time, perhaps beside Text and Event. May be nil.
 	Notice func(string)
 	// Patience is how long to go on without a server; default 2 min.
 	Patience time.Duration
 	// Retry is the wait between two tries; default 0.5 s.
 	Retry time.Duration
+	// Quiet is how long nothing may begin before Notice is told who is away;
+	// default 1 s.
+	Quiet time.Duration
 
+	noticing   sync.Mutex
 	stream     *Stream
 	last       string // id of the last stored event
 	fresh      bool   // no event but heartbeats has come on this stream
@@ -44,6 +52,7 @@ type Follower struct {
 	lostAt     time.Time
 	turn       turn
 	transcript *transcript
+	begun      func() // the turn gives signs of life
 }
 
 // Send opens the session's stream, waits until it lives, and posts the text.
@@ -98,7 +107,12 @@ func (f *Follower) Wait(ctx context.Context) (End, error) {
 			f.Text(text)
 		}
 	})
-	f.tellWhoIsAway(ctx)
+	asking, begun := context.WithCancel(ctx)
+	f.begun = begun
+	var asker sync.WaitGroup
+	asker.Go(func() { f.tellWhoIsAway(asking) })
+	defer asker.Wait()
+	defer begun()
 	for {
 		end, err := f.read(ctx)
 		if err == nil {
@@ -169,7 +183,11 @@ func (f *Follower) take(ev Event) (*End, error) {
 	}
 	first := f.fresh && ev.Type == "response.output_text.delta"
 	f.fresh = f.fresh && ev.ID != "" // stored events are repeated before the text
-	if end := f.turn.take(ev, &b); end != nil {
+	end := f.turn.take(ev, &b)
+	if end != nil || f.turn.active {
+		f.begun()
+	}
+	if end != nil {
 		return end, nil
 	}
 	switch {
@@ -248,18 +266,22 @@ func (f *Follower) resync(ctx context.Context) (*End, error) {
 	return end, nil
 }
 
-// tellWhoIsAway says why nothing will come for now.
+// tellWhoIsAway says why nothing comes, if nothing does for a while.
 func (f *Follower) tellWhoIsAway(ctx context.Context) {
-	if f.Notice == nil {
+	quiet := f.Quiet
+	if quiet <= 0 {
+		quiet = quietLimit
+	}
+	if f.Notice == nil || pause(ctx, quiet) != nil {
 		return
 	}
 	session, _, err := f.Client.Session(ctx, f.Session)
 	switch {
-	case err != nil: // whatever it is, the stream will say it too
+	case err != nil: // the stream has the same trouble, and will say so
 	case session.RunnerID == "":
-		f.Notice("no runner is connected; the message is stored and will be answered when one is")
+		f.notice("no runner is connected; the message is stored and will be answered when one is")
 	case session.RunnerOnline != nil && !*session.RunnerOnline:
-		f.Notice("the runner is away; the message is stored and will be answered when it is back")
+		f.notice("the runner is away; the message is stored and will be answered when it is back")
 	}
 }
 
@@ -285,7 +307,12 @@ func (f *Follower) lost(ctx context.Context, err error) error {
 	case time.Since(f.lostAt) > patience:
 		return errors.Join(fmt.Errorf("%w for %s", ErrUnreachable, patience), err)
 	}
-	timer := time.NewTimer(retry)
+	return pause(ctx, retry)
+}
+
+// pause waits, or until ctx ends; then it returns why.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -304,6 +331,8 @@ func (f *Follower) back() {
 
 func (f *Follower) notice(text string) {
 	if f.Notice != nil {
+		f.noticing.Lock()
+		defer f.noticing.Unlock()
 		f.Notice(text)
 	}
 }

@@ -252,16 +252,29 @@ func TestWhoIsAwayIsSaid(t *testing.T) {
 	} {
 		f := newFake(t)
 		f.session = session
-		f.row(complete)
 		var out strings.Builder
-		var said []string
+		said := make(chan string, 10)
 		fl := f.follower(&out)
-		fl.Item, fl.Notice = "i", func(s string) { said = append(said, s) }
-		_, err := fl.Wait(t.Context())
+		fl.Item, fl.Quiet, fl.Notice = "i", 1, func(s string) { said <- s }
+		_, err := wait(t, fl, func() {
+			require.Contains(t, <-said, want)
+			f.row(complete)
+		})
 		require.NoError(t, err)
-		require.Len(t, said, 1)
-		require.Contains(t, said[0], want)
+		require.Empty(t, said)
 	}
+}
+
+func TestNobodyAsksOnceTheTurnRuns(t *testing.T) {
+	f := newFake(t)
+	f.session = `{"id":"s"}`
+	f.row(begin)
+	f.row(complete)
+	var out strings.Builder
+	fl := f.follower(&out)
+	fl.Item, fl.Notice = "i", func(s string) { t.Errorf("said: %s", s) }
+	_, err := fl.Wait(t.Context())
+	require.NoError(t, err)
 }
 
 func TestWaitEndsWithItsContext(t *testing.T) {
