@@ -158,11 +158,12 @@ func (f *Follower) read(ctx context.Context) (End, error) {
 		if end == nil {
 			continue
 		}
-		if f.missed {
+		if f.missed || !f.transcript.whole() {
 			if err := f.fill(ctx, end.Response); err != nil {
 				return End{}, err
 			}
 		}
+		f.transcript.end()
 		return *end, nil
 	}
 }

@@ -80,11 +80,11 @@ func TestFiveCutsInOneTurn(t *testing.T) {
 		f.cut()
 		f.item("1", "r", "t:0", "ab", true) // while nobody listens
 		<-f.joined
-		f.delta("t:1", 1, "cd") // all of it so far
-		f.delta("t:1", 2, "e")
+		f.delta("t:1", 0, "c")
+		f.delta("t:1", 1, "d")
 		f.cut()
 		<-f.joined
-		f.delta("t:1", 3, "cdef")
+		f.delta("t:1", 3, "cdef") // all of it so far
 		f.cut()
 		<-f.joined
 		f.cut()

@@ -2,24 +2,26 @@ package client
 
 import "strings"
 
-// transcript decides which text is still to be printed. A message is shown by
-// its deltas while they come without a gap, and by its stored item from there
-// on; whichever is first, the other adds only what is missing.
+// transcript decides which text is to be printed, and when. A message is shown
+// by its deltas while they come without a gap, and made whole by its stored
+// item; what follows it waits for that item, since only then is it known that
+// no piece of it was lost. So the order holds whatever happens on the way, and
+// nothing is printed twice.
 type transcript struct {
 	out      func(string)
 	messages map[string]*message
 	seen     map[string]bool // item ids
-	// gap is the message of which a piece was missed and whose item has not
-	// come yet: what follows it waits for its own item, so that the order
-	// holds.
-	gap *message
+	open     []*message      // those not whole yet, in order; the first is being shown
 }
 
-// message is one segment of the answer; "" is the text without a message id.
+// message is one segment of the answer; id "" is text without a message id.
 type message struct {
-	printed strings.Builder
-	next    int64 // the index that the next delta should have
-	stored  bool
+	id     string
+	text   string // of the deltas, as far as they follow each other
+	next   int64  // the index of the next one
+	broken bool   // a piece is missing
+	shown  int    // bytes of text that are printed
+	stored *string
 }
 
 func newTranscript(out func(string)) *transcript {
@@ -29,35 +31,32 @@ func newTranscript(out func(string)) *transcript {
 func (t *transcript) message(id string) *message {
 	m := t.messages[id]
 	if m == nil {
-		m = &message{}
+		m = &message{id: id}
 		t.messages[id] = m
+		t.open = append(t.open, m)
 	}
 	return m
 }
 
 // delta takes a preview. first says that it is the first one on its stream:
 // then it may hold all that the message has so far, under the index of the last
-// piece.
+// piece. That is only believed of a message whose begin was seen: a server that
+// was restarted goes on with the next piece, and looks the same.
 func (t *transcript) delta(id string, index *int64, text string, first bool) {
 	m := t.message(id)
 	switch {
-	case m.stored:
-	case t.gap != nil: // its item will bring it
-		if m != t.gap && index != nil {
-			m.next = -1 // never to be followed by a delta
-		}
-	case id == "" || index == nil:
-		t.show(m, text)
-	case first && m.next >= 0 && *index >= m.next-1 && strings.HasPrefix(text, m.printed.String()):
-		t.show(m, text[m.printed.Len():])
-		m.next = *index + 1
-	case *index == m.next:
-		t.show(m, text)
+	case m.stored != nil:
+	case index == nil:
+		m.text += text
+	case first && m.next > 0 && *index >= m.next-1 && strings.HasPrefix(text, m.text):
+		m.text, m.next, m.broken = text, *index+1, false
+	case *index == m.next && !m.broken:
+		m.text += text
 		m.next++
-	case *index < m.next: // seen
-	default:
-		t.gap = m
+	case *index > m.next:
+		m.broken = true
 	}
+	t.show()
 }
 
 // item takes a stored item of the answer.
@@ -67,24 +66,52 @@ func (t *transcript) item(i *Item) {
 	}
 	t.seen[i.ID] = true
 	m := t.message(i.StreamMessageID)
-	if m.stored {
-		return
+	if m.stored == nil {
+		text := i.Text()
+		m.stored = &text
 	}
-	text, printed := i.Text(), m.printed.String()
-	if rest, ok := strings.CutPrefix(text, printed); ok {
-		t.out(rest)
-	} else {
-		// What was shown is not how it was stored. Twice is better than lost.
-		t.out("\n" + text)
-	}
-	if t.gap == m {
-		t.gap = nil
-	}
-	m.printed.Reset()
-	m.stored = i.StreamMessageID != "" // text without an id begins anew
+	t.show()
 }
 
-func (t *transcript) show(m *message, text string) {
-	m.printed.WriteString(text)
-	t.out(text)
+// show prints what may be printed by now.
+func (t *transcript) show() {
+	for len(t.open) > 0 {
+		m := t.open[0]
+		t.print(m)
+		if m.stored == nil {
+			return
+		}
+		t.open = t.open[1:]
+		m.text = ""
+		if m.id == "" {
+			delete(t.messages, "") // the next text without an id is another one
+		}
+	}
+}
+
+// print shows the rest of one message.
+func (t *transcript) print(m *message) {
+	text := m.text
+	if m.stored != nil {
+		text = *m.stored
+		if !strings.HasPrefix(text, m.text[:m.shown]) {
+			// What was shown is not how it was stored. Twice is better than lost.
+			text, m.shown = "\n"+text, 0
+		}
+	}
+	if m.shown < len(text) {
+		t.out(text[m.shown:])
+		m.shown = len(text)
+	}
+}
+
+// whole reports whether nothing is known to be missing.
+func (t *transcript) whole() bool { return len(t.open) == 0 }
+
+// end prints what is left of messages that were never stored.
+func (t *transcript) end() {
+	for _, m := range t.open {
+		t.print(m)
+	}
+	t.open = nil
 }

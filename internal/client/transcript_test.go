@@ -61,8 +61,10 @@ func TestTranscript(t *testing.T) {
 			t.delta("a", index(3), "four", false)
 		}, "one two three four"},
 		"a new stream, nothing shown before": {func(t *transcript) {
-			t.delta("a", index(2), "one two three", true)
-		}, "one two three"},
+			t.delta("a", index(2), "three ", true)
+			t.delta("a", index(3), "four", false)
+			t.item(stored("1", "a", "one two three four"))
+		}, "one two three four"},
 		"a new stream goes on with the next piece": {func(t *transcript) {
 			t.delta("a", index(0), "one ", false)
 			t.delta("a", index(1), "two", true)
@@ -71,6 +73,17 @@ func TestTranscript(t *testing.T) {
 			t.delta("a", index(0), "one ", false)
 			t.delta("a", index(2), "three", true)
 			t.item(stored("1", "a", "one two three"))
+		}, "one two three"},
+		"what follows waits until all before it is stored": {func(t *transcript) {
+			t.delta("a", index(0), "one ", false)
+			t.delta("b", index(0), "two ", false)
+			t.delta("b", index(1), "three", false)
+			t.end()
+		}, "one two three"},
+		"a lost last piece keeps its place": {func(t *transcript) {
+			t.delta("a", index(0), "one ", false)
+			t.delta("b", index(0), "three", false)
+			t.item(stored("1", "a", "one two "))
 		}, "one two three"},
 		"plain text": {func(t *transcript) {
 			t.delta("", nil, "one ", false)
