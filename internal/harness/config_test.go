@@ -149,7 +149,7 @@ func TestAGuardThatCannotBeStarted(t *testing.T) {
 	m = manager(t, func(cfg *Config) { cfg.Guard = []string{"true"} })
 	_, end = run(t, m, "echo")
 	require.Equal(t, wire.CodeSpawnFailed, end.Error.Code)
-	require.Contains(t, end.Error.Message, "its guard process died")
+	require.Contains(t, end.Error.Message, `cannot start "bash": its guard process died; the machine may be out of memory`)
 }
 
 func TestOnSpawnComesBeforeAnyOutputIsRead(t *testing.T) {

@@ -39,10 +39,10 @@ func environment(own, pass []string, dir, session, turn string, set map[string]s
 			vars[name] = value
 		}
 	}
-	if runtime.GOOS != "windows" && vars["LC_ALL"] == "" && vars["LC_CTYPE"] == "" && vars["LANG"] == "" {
+	if utf8Locale() != "" && vars["LC_ALL"] == "" && vars["LC_CTYPE"] == "" && vars["LANG"] == "" {
 		// A service often has no locale, and in the "C" one tools mangle every
 		// character that is not ASCII.
-		vars["LANG"] = "C.UTF-8"
+		vars["LANG"] = utf8Locale()
 	}
 	vars["TERM"] = "dumb"
 	vars["PWD"] = dir
@@ -58,6 +58,18 @@ func environment(own, pass []string, dir, session, turn string, set map[string]s
 	}
 	slices.Sort(env)
 	return env
+}
+
+// utf8Locale is a locale that every machine of this system has, or "" where
+// locales are no variables.
+func utf8Locale() string {
+	switch runtime.GOOS {
+	case "windows":
+		return ""
+	case "darwin":
+		return "en_US.UTF-8"
+	}
+	return "C.UTF-8"
 }
 
 // matches tells whether a list of names and beginnings ("LC_*") has name.

@@ -37,6 +37,13 @@ func marked(t *testing.T, turn string) (pids []int) {
 	return pids
 }
 
+func testBinary(t *testing.T) string {
+	t.Helper()
+	path, err := os.Executable()
+	require.NoError(t, err)
+	return path
+}
+
 // nasty is a script whose processes do all they can to stay: they ignore TERM,
 // leave the session, are orphans twice over, and fork on.
 const nasty = `
@@ -51,7 +58,7 @@ while :; do sleep 0.1; done`
 
 func TestNothingIsLeft3sAfterTheRunnerIsKilled(t *testing.T) {
 	turn := rand.Text()
-	runner := exec.Command(os.Args[0], "mini-runner", turn, nasty)
+	runner := exec.Command(testBinary(t), "mini-runner", turn, nasty)
 	runner.Dir = t.TempDir()
 	out, err := runner.StdoutPipe()
 	require.NoError(t, err)
@@ -125,7 +132,7 @@ func TestAHungGuardDoesNotHoldTheTurn(t *testing.T) {
 func TestInterruptWorksInARunnerThatWasStartedWithoutSIGINT(t *testing.T) {
 	turn := rand.Text()
 	// What `outrunner up &` in a script does: the background has SIGINT ignored.
-	runner := exec.Command("bash", "-c", `trap '' INT; exec "$0" mini-runner "$1" 'kill -INT $$; echo alive'`, os.Args[0], turn)
+	runner := exec.Command("bash", "-c", `trap '' INT; exec "$0" mini-runner "$1" 'kill -INT $$; echo alive'`, testBinary(t), turn)
 	runner.Dir = t.TempDir()
 	out, err := runner.CombinedOutput()
 	require.NoError(t, err)

@@ -20,7 +20,7 @@ func TestInterrupt(t *testing.T) {
 	}{
 		"a plain program":              {run: "echo ready; sleep 1000", outcome: wire.Cancelled},
 		"a script":                     {run: "echo ready; sleep 1000; echo after", outcome: wire.Cancelled},
-		"one that cleans up":           {run: "trap 'echo bye; exit 0' INT; echo ready; sleep 1000", outcome: wire.Cancelled},
+		"one that cleans up":           {run: "trap 'echo bye; exit 0' INT; sleep 1000 & echo ready; wait", outcome: wire.Cancelled},
 		"one that hears TERM only":     {run: "trap '' INT; echo ready; sleep 1000", outcome: wire.Cancelled},
 		"one that is stopped":          {run: "echo ready; kill -STOP $$", outcome: wire.Cancelled},
 		"one that hears nothing":       {run: "trap '' INT TERM; echo ready; while :; do sleep 0.05; done", outcome: wire.Failed, code: wire.CodeInterruptIgnored},
@@ -46,7 +46,7 @@ func TestInterrupt(t *testing.T) {
 
 func TestOutputDuringAnInterruptCounts(t *testing.T) {
 	m := manager(t)
-	s, ended := begin(t, m, message("t", "trap 'echo saved; exit 0' INT; echo ready; sleep 1000"))
+	s, ended := begin(t, m, message("t", "trap 'echo saved; exit 0' INT; sleep 1000 & echo ready; wait"))
 	s.await(t, "ready\n")
 	require.NoError(t, m.Interrupt(t.Context(), "session", "t"))
 	await(t, ended)

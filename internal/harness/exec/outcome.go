@@ -79,10 +79,13 @@ func exitAdvice(name string, wrote int64) string {
 
 // notStarted is the end of a turn whose program could not be started.
 func notStarted(cfg Config, err error) wire.TurnEnd {
-	advice := fmt.Sprintf("install it or set harnesses: %q: command: in the config file", cfg.Harness)
-	var why guard.ErrNotStarted
-	if !errors.As(err, &why) {
+	advice := fmt.Sprintf("set harnesses: %q: command: in the config file", cfg.Harness)
+	var why *guard.NotStarted
+	switch {
+	case !errors.As(err, &why):
 		advice = "the machine may be out of memory, processes or open files"
+	case why.Missing:
+		advice = "install it or " + advice
 	}
 	return failed(wire.CodeSpawnFailed, fmt.Sprintf("cannot start %q: %v; %s", cfg.Command[0], err, advice), "")
 }

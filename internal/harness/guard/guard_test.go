@@ -56,7 +56,7 @@ func TestASignalBeforeTheProgramRunsReachesIt(t *testing.T) {
 
 func TestNotStarted(t *testing.T) {
 	p := begin(t, "no-such-program")
-	require.Equal(t, ErrNotStarted("not found in PATH"), p.Started())
+	require.Equal(t, &NotStarted{Reason: "not found in PATH", Missing: true}, p.Started())
 	_, err := io.ReadAll(p.Output)
 	require.NoError(t, err)
 	require.Equal(t, End{}, p.Wait())

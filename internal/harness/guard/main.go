@@ -33,7 +33,7 @@ func serve() int {
 	reports := json.NewEncoder(os.Stdout)
 	f, pid, err := launch(first.Start)
 	if err != nil {
-		if err := reports.Encode(report{Failed: reason(err)}); err != nil {
+		if err := reports.Encode(report{Failed: notStarted(err)}); err != nil {
 			return 1 // the runner is gone, and nothing has been started
 		}
 		return 0

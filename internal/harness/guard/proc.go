@@ -18,12 +18,19 @@ const drainLimit = 500 * time.Millisecond
 // orderLimit is how long an order may wait for a guard that does not read.
 const orderLimit = 2 * time.Second
 
-// ErrNotStarted means that the program could not be started. Its text is the
-// reason alone ("not found in PATH").
-type ErrNotStarted string
+var errGuardDied = errors.New("its guard process died")
+
+// NotStarted is the error of a program that could not be started.
+type NotStarted struct {
+	// Reason is the end of a sentence that has named the program ("not found
+	// in PATH").
+	Reason string
+	// Missing: there is no such program; installing it would help.
+	Missing bool
+}
 
 // Error implements error.
-func (e ErrNotStarted) Error() string { return string(e) }
+func (e *NotStarted) Error() string { return e.Reason }
 
 // Command is a program to run under a guard.
 type Command struct {
@@ -90,6 +97,9 @@ func Start(c Command) (*Proc, error) {
 		return nil, errors.Join(fmt.Errorf("opening pipes: %w", pipes.err), pipes.close())
 	}
 	cmd := exec.Command(c.Guard[0], c.Guard[1:]...)
+	if c.Guard[0] == selfLink {
+		cmd.Args[0] = os.Args[0] // what a list of processes shows
+	}
 	cmd.Dir, cmd.Env = c.Dir, c.Env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirControl, theirStatus, theirOutput
 	cmd.SysProcAttr = detach()
@@ -109,8 +119,8 @@ func Start(c Command) (*Proc, error) {
 	return p, nil
 }
 
-// Started waits until the program runs. The error is ErrNotStarted with the
-// reason. It may be called once.
+// Started waits until the program runs. An error is a *NotStarted if
+// the guard lived to tell it. It may be called once.
 func (p *Proc) Started() error { return <-p.started }
 
 // Signal has the guard go down to a step of the ladder, and from there on by
@@ -175,9 +185,9 @@ func (p *Proc) follow(status *os.File) {
 		case r.Started != 0:
 			program = r.Started
 			p.started <- nil
-		case r.Failed != "":
+		case r.Failed != nil:
 			reported = true
-			p.started <- ErrNotStarted(r.Failed)
+			p.started <- r.Failed
 		case r.End != nil:
 			reported = true
 			p.end = *r.End
@@ -186,7 +196,7 @@ func (p *Proc) follow(status *os.File) {
 	if !reported {
 		p.end = End{Lost: true}
 		if program == 0 {
-			p.started <- ErrNotStarted("its guard process died")
+			p.started <- errGuardDied
 		}
 	}
 	p.mu.Lock()

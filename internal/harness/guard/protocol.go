@@ -55,7 +55,7 @@ type start struct {
 // report goes from the guard to the runner, one JSON value a line: first
 // Started or Failed, and after Started an End.
 type report struct {
-	Started int    `json:"started,omitempty"` // the program's process id
-	Failed  string `json:"failed,omitempty"`  // why it could not be started
-	End     *End   `json:"end,omitempty"`
+	Started int         `json:"started,omitempty"` // the program's process id
+	Failed  *NotStarted `json:"failed,omitempty"`
+	End     *End        `json:"end,omitempty"`
 }

@@ -13,8 +13,11 @@ func lookPath(name string) (string, error) {
 	return exec.LookPath(name)
 }
 
-// reason says in a few words why a program could not be started: the end of a
-// sentence that has already named it.
+// notStarted says in a few words why a program could not be started.
+func notStarted(err error) *NotStarted {
+	return &NotStarted{Reason: reason(err), Missing: errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist)}
+}
+
 func reason(err error) string {
 	var missing *exec.Error
 	switch {
@@ -29,7 +32,7 @@ func reason(err error) string {
 		// line names.
 		return "its interpreter is missing; see the first line of the file"
 	case errors.Is(err, syscall.E2BIG):
-		return "the message is too long for a command line; let the program read it on standard input instead"
+		return "the message is too long for a command line; send a shorter one, or let a program read it from standard input"
 	case errors.Is(err, syscall.ENOEXEC):
 		return "it is not a program for this machine"
 	}

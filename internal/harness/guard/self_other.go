@@ -4,5 +4,7 @@ package guard
 
 import "os"
 
-// executable is the path of the running binary.
+// selfLink: this system has no name for the running binary itself.
+const selfLink = ""
+
 func executable() (string, error) { return os.Executable() }
