@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -58,7 +59,8 @@ func (s *sending) write(text string) {
 	}
 }
 
-// listen takes the signals until stop is called.
+// listen takes the signals until stop is called: the first ctrl-c asks the turn
+// to stop, any other signal leaves.
 func (s *sending) listen(ctx context.Context) (context.Context, func()) {
 	ctx, s.leave = context.WithCancelCause(ctx)
 	signals := make(chan os.Signal, 2)
@@ -66,12 +68,18 @@ func (s *sending) listen(ctx context.Context) (context.Context, func()) {
 	over, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
+		var asking sync.WaitGroup
+		defer asking.Wait()
 		for {
 			select {
 			case <-over:
 				return
 			case got := <-signals:
-				s.signalled(ctx, got)
+				if got != os.Interrupt || !s.posted.Load() || s.asked.Swap(true) {
+					s.leave(errLeft)
+					continue
+				}
+				asking.Go(func() { s.interrupt(ctx) })
 			}
 		}
 	}()
@@ -83,17 +91,13 @@ func (s *sending) listen(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// signalled asks the turn to stop at the first ctrl-c, and leaves at any other
-// signal.
-func (s *sending) signalled(ctx context.Context, got os.Signal) {
-	if got != os.Interrupt || !s.posted.Load() || s.asked.Swap(true) {
-		s.leave(errLeft)
-		return
-	}
+// interrupt asks the turn to stop.
+func (s *sending) interrupt(ctx context.Context) {
 	s.app.notice("asking the agent to stop; press ctrl-c again to leave it alone")
 	ctx, cancel := context.WithTimeout(ctx, interruptLimit)
 	defer cancel()
-	if err := s.follower.Client.Interrupt(ctx, s.flags.session); err != nil {
+	err := s.follower.Client.Interrupt(ctx, s.flags.session)
+	if err != nil && ctx.Err() == nil {
 		s.app.notice("the agent could not be asked to stop: " + s.app.explain(err))
 	}
 }
@@ -138,7 +142,8 @@ func (s *sending) finish(end client.End) error {
 		return nil
 	case client.Cancelled:
 		if s.asked.Load() {
-			return &coded{exitInterrupted, errors.New("stopped")}
+			s.app.notice("stopped")
+			return &coded{exitInterrupted, nil}
 		}
 		return errors.New("the turn was cancelled")
 	}
