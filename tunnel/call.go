@@ -73,6 +73,9 @@ func httpRequest(ctx context.Context, f Request) *http.Request {
 func (c *call) run(h http.Handler, l *link, d *dispatcher) {
 	defer c.cancel(nil)
 	defer d.finished(c)
+	if c.req.Context().Err() != nil {
+		return // it ended before it began: then it never begins
+	}
 	if c.frame.Body != nil {
 		body, err := DecodeBody(*c.frame.Body, c.frame.Encoding)
 		if err != nil {

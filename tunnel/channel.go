@@ -106,9 +106,10 @@ func errTunnelAborted() *ChannelError { return &ChannelError{Code: 1006, Reason:
 
 // channelSet holds the open channels of a link.
 type channelSet struct {
-	link  *link
-	limit int // bytes that may wait in one
-	total *budget
+	link    *link
+	limit   int // bytes that may wait in one
+	total   *budget
+	relieve func() // makes room when the total is spent
 
 	mu     sync.Mutex
 	open   map[string]*Channel
@@ -116,8 +117,11 @@ type channelSet struct {
 	closed bool
 }
 
-func newChannelSet(l *link, limits Limits, total *budget) *channelSet {
-	return &channelSet{link: l, limit: limits.ReceiveStream / 4, total: total, open: map[string]*Channel{}, max: limits.Open}
+func newChannelSet(l *link, limits Limits, total *budget, relieve func()) *channelSet {
+	return &channelSet{
+		link: l, limit: limits.ReceiveStream / 4, total: total, relieve: relieve,
+		open: map[string]*Channel{}, max: limits.Open,
+	}
 }
 
 // add opens a channel. It fails for an id in use or too many of them.
@@ -162,10 +166,33 @@ func (s *channelSet) frame(f WSFrame) {
 		s.link.log.Warn("channel frame dropped", "channel", f.ChID, "err", err)
 		return
 	}
-	if !c.in.put(Message{Data: data, Text: text}, len(data)) {
-		s.link.log.Warn("channel closed: its reader is too slow", "channel", f.ChID, "path", c.Path)
-		c.Close(closeTryLater, "channel overflow")
+	m := Message{Data: data, Text: text}
+	fit := c.in.put(m, len(data))
+	if fit == overTotal {
+		s.relieve()
+		fit = c.in.put(m, len(data))
 	}
+	if fit != fits {
+		c.overflow()
+	}
+}
+
+// receivers lists the open channels.
+func (s *channelSet) receivers() []receiver {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make([]receiver, 0, len(s.open))
+	for _, c := range s.open {
+		all = append(all, c)
+	}
+	return all
+}
+
+// held and overflow make it a receiver.
+func (c *Channel) held() int { return c.in.held() }
+func (c *Channel) overflow() {
+	c.link.log.Warn("channel closed: its reader is too slow", "channel", c.id, "path", c.Path)
+	c.Close(closeTryLater, "channel overflow")
 }
 
 // peerClosed ends a channel that the peer closed, behind its last message.

@@ -137,12 +137,21 @@ func dialReason(target string, resp *http.Response, err error) Reason {
 	switch status := resp.StatusCode; {
 	case status < 300, html && status == http.StatusNotFound:
 		return Reason{Cause: CauseForeign, Code: status, Text: fmt.Sprintf(
-			"%s answered HTTP %d (%s): there is no server that takes runners", target, status, resp.Header.Get("Content-Type"))}
+			"%s answered HTTP %d (%s): there is no server that takes runners", redacted(target), status, resp.Header.Get("Content-Type"))}
 	case status < 400:
 		return Reason{Cause: CauseUpgrade, Code: status, Text: resp.Header.Get("Location")}
 	default:
 		return Reason{Cause: CauseUpgrade, Code: status, Text: http.StatusText(status)}
 	}
+}
+
+// redacted is a URL without its password.
+func redacted(target string) string {
+	u, err := url.Parse(target)
+	if err != nil {
+		return "the server"
+	}
+	return u.Redacted()
 }
 
 // upgrader puts our pipe in the place of the connection that a 101 answer

@@ -71,10 +71,39 @@ func (x *exchange) onBody(f ResponseBody) {
 		x.spoil(err.Error())
 	case !x.hasHead():
 		x.spoil("runner sent response.body before response.head")
-	case len(b) > 0 && !x.in.put(b, len(b)):
-		x.end.link.log.Warn("answer given up: its reader is too slow", "request", x.id)
-		x.cancel(&RefusedError{Status: http.StatusServiceUnavailable, Reason: "the answer's reader is too slow"}, "slow_consumer")
+	case len(b) > 0:
+		x.take(b)
 	}
+}
+
+// take queues a piece of the body for the reader of the answer.
+func (x *exchange) take(b []byte) {
+	fit := x.in.put(b, len(b))
+	if fit == overTotal {
+		x.end.relieve()
+		fit = x.in.put(b, len(b))
+	}
+	if fit != fits {
+		x.tooSlow()
+	}
+}
+
+// tooSlow gives up an answer whose reader does not keep up. What waits stays
+// readable.
+func (x *exchange) tooSlow() {
+	x.end.link.log.Warn("answer given up: its reader is too slow", "request", x.id)
+	x.cancel(errSlowReader(), "slow_consumer")
+}
+
+func errSlowReader() error {
+	return &RefusedError{Status: http.StatusServiceUnavailable, Reason: "the answer's reader is too slow"}
+}
+
+// held and overflow make it a receiver.
+func (x *exchange) held() int { return x.in.held() }
+func (x *exchange) overflow() {
+	x.tooSlow()
+	x.in.drop(errSlowReader())
 }
 
 func (x *exchange) onEnd(f ResponseEnd) {
@@ -103,7 +132,7 @@ func (x *exchange) spoil(text string) {
 }
 
 // finish ends the answer; what came before is still readable. It reports false
-// if the answer was over already.
+// if the answer was over already. Only the first end counts.
 func (x *exchange) finish(err error) bool {
 	x.mu.Lock()
 	first := x.err == nil

@@ -6,11 +6,40 @@ import (
 	"sync/atomic"
 )
 
-// budget counts the bytes that all inboxes of a link hold.
+// budget counts the bytes that all inboxes of a link hold. When it is spent,
+// the one that holds most pays: its reader is the slow one.
 type budget struct {
 	used  atomic.Int64
 	limit int64
 }
+
+// receiver is a stream with an inbox.
+type receiver interface {
+	held() int // bytes that wait for its reader
+	overflow() // ends it, and frees them
+}
+
+// relieve ends the heaviest of the receivers.
+func relieve(all []receiver) {
+	var heaviest receiver
+	for _, r := range all {
+		if heaviest == nil || r.held() > heaviest.held() {
+			heaviest = r
+		}
+	}
+	if heaviest != nil {
+		heaviest.overflow()
+	}
+}
+
+// fit is whether a value fits into an inbox.
+type fit int
+
+const (
+	fits      fit = iota
+	overOwn       // the inbox is full
+	overTotal     // the budget is spent
+)
 
 // inbox is a bounded queue between the reader, which never waits, and one
 // consumer, which may.
@@ -34,21 +63,29 @@ func newInbox[T any](limit int, total *budget) *inbox[T] {
 	return &inbox[T]{limit: limit, total: total, ready: make(chan struct{}, 1)}
 }
 
-// put adds a value of n bytes. It reports false if that is over a bound; then
-// nothing was added. After end it adds nothing and reports true.
-func (b *inbox[T]) put(v T, n int) bool {
+// put adds a value of n bytes, if it fits. After end it does nothing.
+func (b *inbox[T]) put(v T, n int) fit {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.err != nil {
-		return true
-	}
-	if len(b.queue) > 0 && b.bytes+n > b.limit || b.total.used.Load()+int64(n) > b.total.limit {
-		return false
+	switch {
+	case b.err != nil:
+		return fits
+	case len(b.queue) > 0 && b.bytes+n > b.limit:
+		return overOwn
+	case b.total.used.Load()+int64(n) > b.total.limit:
+		return overTotal
 	}
 	b.queue = append(b.queue, letter[T]{v, n})
 	b.count(n)
 	b.signal()
-	return true
+	return fits
+}
+
+// held returns how many bytes wait.
+func (b *inbox[T]) held() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.bytes
 }
 
 // end makes take answer err behind what is queued. Only the first end counts.

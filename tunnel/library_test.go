@@ -9,7 +9,9 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/coder/websocket"
 	"github.com/stretchr/testify/require"
@@ -21,8 +23,14 @@ import (
 // recorder is a connection that notes each single Write.
 type recorder struct {
 	io.ReadWriteCloser
+	reads  atomic.Int32
 	mu     sync.Mutex
 	writes [][]byte
+}
+
+func (r *recorder) Read(p []byte) (int, error) {
+	r.reads.Add(1)
+	return r.ReadWriteCloser.Read(p)
 }
 
 func (r *recorder) Write(p []byte) (int, error) {
@@ -155,10 +163,11 @@ func TestLibraryReadLimit(t *testing.T) {
 }
 
 func TestLibraryContextEndsConnection(t *testing.T) {
-	client, _, _, _ := libraryPair(t, websocket.DialOptions{})
+	client, _, c, _ := libraryPair(t, websocket.DialOptions{})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); _, _, _ = client.Reader(ctx) }()
+	require.Eventually(t, func() bool { return c.reads.Load() > 0 }, 5*time.Second, time.Millisecond)
 	cancel()
 	<-done
 	require.Error(t, client.Write(t.Context(), websocket.MessageText, []byte("x")), "so the link passes contexts that never end")

@@ -23,8 +23,8 @@ type runnerEnd struct {
 func newRunnerEnd(c *Client, l *link, gen uint64, limits Limits) *runnerEnd {
 	e := &runnerEnd{
 		link: l, gen: gen, handler: c.Handler, serve: c.Channels, orderKey: c.OrderKey, running: &c.handlers,
-		channels: newChannelSet(l, limits, &budget{limit: int64(limits.ReceiveTotal)}),
 	}
+	e.channels = newChannelSet(l, limits, &budget{limit: int64(limits.ReceiveTotal)}, func() { relieve(e.channels.receivers()) })
 	if e.handler == nil {
 		e.handler = http.NotFoundHandler()
 	}

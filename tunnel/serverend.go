@@ -33,12 +33,13 @@ type serverEnd struct {
 
 func newServerEnd(s *Server, l *link, limits Limits, info RunnerInfo) *serverEnd {
 	received := &budget{limit: int64(limits.ReceiveTotal)}
-	return &serverEnd{
+	e := &serverEnd{
 		server: s, link: l, limits: limits, info: info, received: received,
-		channels:   newChannelSet(l, limits, received),
 		registered: make(chan struct{}),
 		exchanges:  map[string]*exchange{},
 	}
+	e.channels = newChannelSet(l, limits, received, e.relieve)
+	return e
 }
 
 // run serves the connection until it is over.
@@ -195,6 +196,17 @@ func (e *serverEnd) remove(x *exchange) {
 	delete(e.exchanges, x.id) // ids are never used twice
 }
 
+// relieve makes room when all that waits is too much.
+func (e *serverEnd) relieve() {
+	all := e.channels.receivers()
+	e.mu.Lock()
+	for _, x := range e.exchanges {
+		all = append(all, x)
+	}
+	e.mu.Unlock()
+	relieve(all)
+}
+
 // lose ends all exchanges, since the link is over.
 func (e *serverEnd) lose() {
 	e.mu.Lock()
@@ -203,7 +215,8 @@ func (e *serverEnd) lose() {
 	e.exchanges = map[string]*exchange{}
 	e.mu.Unlock()
 	for _, x := range all {
-		x.finish(&LostError{RunnerID: e.info.ID, Reason: e.link.why()})
+		unsent := e.link.out.recall(&e.requests, &x.ticket)
+		x.finish(&LostError{RunnerID: e.info.ID, Reason: e.link.why(), Unsent: unsent})
 	}
 }
 
