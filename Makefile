@@ -34,6 +34,7 @@ lint: $(LINT) ## format, vet on three systems, golangci-lint
 	@unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
 		if [[ -n $$unformatted ]]; then echo "run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
 	@for os in linux darwin windows; do echo "vet $$os"; CGO_ENABLED=0 GOOS=$$os go vet ./...; done
+	@echo "vet crashpoints"; CGO_ENABLED=0 go vet -tags crashpoints ./...
 	@echo "golangci-lint"; $(LINT) run ./...
 
 cover: ## coverage, per function, in cover.out

@@ -42,6 +42,8 @@ func TestNoSecretLeavesTheLog(t *testing.T) {
 		"with":                   func(l *slog.Logger) { l.With("api-key", canary).Info("m") },
 		"header":                 func(l *slog.Logger) { l.Info("m", "header", header) },
 		"header printed":         func(l *slog.Logger) { l.Info(fmt.Sprintf("%v", header)) },
+		"prose":                  func(l *slog.Logger) { l.Info("the token: " + canary + canary) },
+		"yaml":                   func(l *slog.Logger) { l.Info("server_token: " + canary) },
 		"cookie":                 func(l *slog.Logger) { l.Info("Cookie: a=" + canary + "; b=" + canary) },
 		"JSON inside a string":   func(l *slog.Logger) { l.Info("m", "body", string(inner)) },
 		"struct": func(l *slog.Logger) {
@@ -85,6 +87,8 @@ func TestOrdinaryTextStays(t *testing.T) {
 		`level=INFO msg="turn done" session=0123456789abcdef max_tokens=4096 total_tokens:12`,
 		`{"level":"INFO","msg":"tunnel up","runner":"runner_token_56a71354985f77c16b45bc3b7da1abde","usage":{"input_tokens":5}}`,
 		`dialing ws://127.0.0.1:7171/v1/runners/runner_token_56a7/tunnel: refused`,
+		`storing the server's token: write /var/lib/outrunner/server/token: no space left on device`,
+		`reading a secret: open x: no such file`,
 		`mail someone@example.org about the basic idea`,
 	} {
 		require.Equal(t, line, string(secrets.Redact([]byte(line))))

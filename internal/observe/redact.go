@@ -38,6 +38,10 @@ type shape struct{ find, put string }
 // esc allows for the colours that a text log puts between a key and its value.
 const esc = `(?:\x1b\[[0-9;]*m)*`
 
+const secretName = `(?:token|secret|passw(?:or)?d|api[_-]?key|credentials?|authorization)`
+
+const scheme = `(?:(?:bearer|basic)\s+)?`
+
 // value is a quoted string, also one quoted inside another string, or a word.
 const value = `(?:\[?\\*"(?:[^"\\]|\\.)*"|\[[^\]]*\]|[^\s,;&"'\\}\]]+)`
 
@@ -48,9 +52,13 @@ var shapes = compile(
 	shape{`(?i)(\b(?:bearer|basic|digest|negotiate)\s+)[A-Za-z0-9._~+/=-]{8,}`, `$1[redacted]`},
 	// Cookie headers hold spaces: all up to the end of the value.
 	shape{`(?i)(\b(?:set-)?cookie\\*"?` + esc + `\s*[:=]` + esc + `\s*)(?:\[[^\]]*\]|\\*"(?:[^"\\]|\\.)*"|[^\n"\\]+)`, `$1[redacted]`},
-	// X-…-Token: abc, token=abc, "api_key":"abc", ?access_token=abc. Counts
-	// such as max_tokens=5 are no secrets, and end in s.
-	shape{`(?i)([\w-]*(?:token|secret|passw(?:or)?d|api[_-]?key|credentials?|authorization)\\*"?` + esc + `\s*[:=]` + esc + `\s*)(?:(?:bearer|basic)\s+)?` + value, `$1[redacted]`},
+	// token=abc, Token:abc, "api_key": "abc", ?access_token=abc. Counts such as
+	// max_tokens=5 are no secrets, and end in s.
+	shape{`(?i)([\w-]*` + secretName + `(?:\\*"\s*[:=]\s*|` + esc + `(?:=|:\b|:["\[])` + esc + `))` + scheme + value, `$1[redacted]`},
+	// X-Some-Token: abc, Authorization: abc.
+	shape{`(?i)((?:[\w-]+[-_]` + secretName + `|\bauthorization):\s+)` + scheme + value, `$1[redacted]`},
+	// token: abc, in prose, where mostly a sentence follows.
+	shape{`(?i)(\b` + secretName + `:\s+)[A-Za-z0-9._~+=-]{20,}`, `$1[redacted]`},
 )
 
 type compiledShape struct {
