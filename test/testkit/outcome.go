@@ -18,8 +18,8 @@ type Event struct {
 	Type string `json:"type"`
 
 	Response struct {
-		ID    string                          `json:"id"`
-		Error *struct{ Code, Message string } `json:"error"`
+		ID    string                                       `json:"id"`
+		Error *struct{ Code, Message, Remediation string } `json:"error"`
 	} `json:"response"`
 	Inputs []string `json:"input_item_ids"`
 }
@@ -72,6 +72,8 @@ type Outcome struct {
 	Status   string // completed, failed, cancelled
 	Code     string // of a failed one
 	Message  string // of a failed one
+	// Remediation is what a failed one says to do next.
+	Remediation string
 }
 
 // Outcomes finds the outcomes of each message of a session: one is right.
@@ -88,7 +90,7 @@ func (a *API) Outcomes(session string) (map[string][]Outcome, error) {
 		}
 		o := Outcome{Response: e.Response.ID, Status: status}
 		if e.Response.Error != nil {
-			o.Code, o.Message = e.Response.Error.Code, e.Response.Error.Message
+			o.Code, o.Message, o.Remediation = e.Response.Error.Code, e.Response.Error.Message, e.Response.Error.Remediation
 		}
 		for _, item := range e.Inputs {
 			out[item] = append(out[item], o)

@@ -2,6 +2,7 @@ package testkit
 
 import (
 	"net/http"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -34,6 +35,12 @@ func (s *Server) Start() {
 	s.t.Helper()
 	s.Process = Run(s.t, Options{}, "server", "--listen", s.Address, "--state", s.State)
 	s.WaitReady(s.Process)
+}
+
+// AddAgent gives the server an agent of its own, by its YAML file.
+func (s *Server) AddAgent(name, yaml string) {
+	s.t.Helper()
+	require.NoError(s.t, os.WriteFile(filepath.Join(s.State, "server", "agents", name+".yaml"), []byte(yaml), 0o600))
 }
 
 // Kill is kill -9.
