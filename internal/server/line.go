@@ -55,11 +55,7 @@ func (l *line) wake() {
 
 func (l *line) run(ctx context.Context) {
 	if l.before != nil {
-		select {
-		case <-l.before.done:
-		case <-ctx.Done():
-			return
-		}
+		<-l.before.done // soon: its connection is lost, or it was cancelled
 		l.before = nil
 	}
 	var wg sync.WaitGroup

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strings"
 
 	"github.com/outrunner/outrunner/internal/server/store"
 )
@@ -88,6 +89,9 @@ func readMessage(p Principal, session string, ev inputEvent) (i *store.Item, ext
 	}
 	if i, err = newItem(session, "message", fields); err != nil {
 		return nil, nil, err
+	}
+	if compact := strings.Join(strings.Fields(string(data["content"])), ""); compact == "[]" || compact == `""` {
+		return nil, nil, badInput("a message needs content")
 	}
 	if !isNull(data["stable_id"]) {
 		if i.StableID = bareID(text(data["stable_id"])); !isID(i.StableID) {

@@ -9,10 +9,11 @@ import (
 
 // presence is one connection of a runner, from its hello to its loss.
 type presence struct {
-	runner string
-	client *http.Client  // through this connection only
-	lost   chan struct{} // closed when the connection is gone
-	wg     sync.WaitGroup
+	runner    string
+	harnesses []string
+	client    *http.Client  // through this connection only
+	lost      chan struct{} // closed when the connection is gone
+	wg        sync.WaitGroup
 }
 
 // presences knows which runners are here, and the line of each session. It is
@@ -30,13 +31,13 @@ func (p *presences) get(runner string) *presence {
 	return p.byRunner[runner]
 }
 
-// online lists the runners that are here.
-func (p *presences) online() map[string]bool {
+// harnesses lists the runners that are here, each with what it runs.
+func (p *presences) harnesses() map[string][]string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	out := make(map[string]bool, len(p.byRunner))
-	for id := range p.byRunner {
-		out[id] = true
+	out := make(map[string][]string, len(p.byRunner))
+	for id, pr := range p.byRunner {
+		out[id] = pr.harnesses
 	}
 	return out
 }

@@ -16,7 +16,7 @@ const closeIdle = "runner idle shutdown"
 // ctx. It opens the stream of every session that is bound to the runner, and
 // messages that wait go out over the same lines.
 func (s *Server) serveRunner(ctx context.Context, runner string, harnesses []string, through http.RoundTripper) {
-	pr := &presence{runner: runner, client: &http.Client{Transport: through, CheckRedirect: noRedirect}, lost: make(chan struct{})}
+	pr := &presence{runner: runner, harnesses: harnesses, client: &http.Client{Transport: through, CheckRedirect: noRedirect}, lost: make(chan struct{})}
 	s.presences.enter(pr)
 	s.graces.end(runner)
 	for !s.welcome(ctx, runner, harnesses) {
@@ -73,33 +73,25 @@ func (s *Server) welcome(ctx context.Context, runner string, harnesses []string)
 }
 
 // chooseRunner picks the runner of a session that has none: the only one that
-// is known, else the only one that is here. "" means: the next that connects.
+// is here, else the only one that is known. "" means: the next that connects.
 func (s *Server) chooseRunner(ctx context.Context, tx *store.Tx) (string, error) {
 	known, err := tx.Runners(ctx, ownerLocal)
 	if err != nil {
 		return "", err
 	}
-	online := s.presences.online()
-	for _, r := range known {
-		online[r.ID] = online[r.ID] // known, maybe away
-	}
-	var only []string
-	for id, here := range online {
-		if len(online) == 1 {
+	here := s.presences.harnesses()
+	switch {
+	case len(here) > 1:
+		return "", refuse(http.StatusConflict, "conflict",
+			"%d runners are connected and the session is bound to none: choose one with PATCH /v1/sessions/{id} {\"runner_id\": ...}.", len(here))
+	case len(here) == 1:
+		for id := range here {
 			return id, nil
 		}
-		if here {
-			only = append(only, id)
-		}
+	case len(known) == 1:
+		return known[0].ID, nil
 	}
-	switch len(only) {
-	case 0:
-		return "", nil
-	case 1:
-		return only[0], nil
-	}
-	return "", refuse(http.StatusConflict, "conflict",
-		"%d runners are connected and the session is bound to none: choose one with PATCH /v1/sessions/{id} {\"runner_id\": ...}.", len(only))
+	return "", nil
 }
 
 // awaitReturn fails a runner's running sessions unless it is back in time.
@@ -165,16 +157,30 @@ func (s *Server) leftIdle(runner string) {
 	})
 }
 
+// listRunners lists the runners that are here or once were.
 func (s *Server) listRunners(w http.ResponseWriter, r *http.Request) error {
 	known, err := s.db.Read().Runners(r.Context(), principal(r).Owner)
 	if err != nil {
 		return err
 	}
-	online := s.presences.online()
+	here := s.presences.harnesses()
 	rows := []any{}
+	row := func(id string, online bool, harnesses []string) {
+		if harnesses == nil {
+			harnesses = []string{}
+		}
+		rows = append(rows, dict{"id": id, "runner_id": id, "online": online, "harnesses": harnesses})
+	}
 	for _, k := range known {
-		rows = append(rows, dict{"id": k.ID, "runner_id": k.ID, "online": online[k.ID], "harnesses": k.Harnesses,
-			"first_seen": k.FirstSeen, "last_seen": k.LastSeen})
+		now, online := here[k.ID]
+		if online {
+			k.Harnesses = now
+		}
+		row(k.ID, online, k.Harnesses)
+		delete(here, k.ID)
+	}
+	for id, now := range here { // connected a moment ago
+		row(id, true, now)
 	}
 	answer(w, s.log, http.StatusOK, dict{"data": rows})
 	return nil

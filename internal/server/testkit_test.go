@@ -61,7 +61,12 @@ func (s *site) start() {
 	s.cfg.Listen = s.addr
 	s.srv, err = Open(s.cfg)
 	require.NoError(s.t, err)
-	s.web = &http.Server{Handler: s.srv.Handler()}
+	s.web = &http.Server{Handler: s.srv.Handler(), ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+		if tcp, ok := c.(*net.TCPConn); ok { // so that a reader who stops is felt soon
+			_ = tcp.SetWriteBuffer(16 << 10)
+		}
+		return ctx
+	}}
 	go func() { _ = s.web.Serve(listener) }()
 }
 

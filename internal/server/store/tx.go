@@ -34,19 +34,7 @@ func (d *DB) Write(ctx context.Context, fn func(*Tx) error) error {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx)
-	conn, err := d.write.Conn(ctx)
-	if err != nil {
-		return unavailable("opening the database", err)
-	}
-	events, err := d.attempt(ctx, conn, fn)
-	if broken(err) {
-		// After an input or output error SQLite may hold pages that are not on
-		// disk: the next change starts on a new connection.
-		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
-	}
-	if cerr := conn.Close(); err == nil && cerr != nil {
-		return unavailable("closing the connection", cerr)
-	}
+	events, err := d.attempt(ctx, fn)
 	if err != nil {
 		return err
 	}
@@ -56,18 +44,32 @@ func (d *DB) Write(ctx context.Context, fn func(*Tx) error) error {
 	return nil
 }
 
-func (d *DB) attempt(ctx context.Context, conn *sql.Conn, fn func(*Tx) error) ([]Event, error) {
+func (d *DB) attempt(ctx context.Context, fn func(*Tx) error) (_ []Event, err error) {
+	conn, err := d.write.Conn(ctx)
+	if err != nil {
+		return nil, unavailable("opening the database", err)
+	}
+	defer func() {
+		if broken(err) {
+			// After an input or output error SQLite may hold pages that are not
+			// on disk: the next change starts on a new connection.
+			_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+		}
+		if cerr := conn.Close(); err == nil && cerr != nil {
+			err = unavailable("closing the connection", cerr)
+		}
+	}()
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
 		return nil, unavailable("beginning a change", err)
 	}
+	t := &Tx{reader: reader{q: tx}, tx: tx, now: d.now().Unix(), keep: d.keep}
 	done := false
 	defer func() {
 		if !done { // fn panicked
 			_ = tx.Rollback()
 		}
 	}()
-	t := &Tx{reader: reader{q: tx}, tx: tx, now: d.now().Unix(), keep: d.keep}
 	err = fn(t)
 	done = true
 	if err != nil {
