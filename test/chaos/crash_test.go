@@ -101,6 +101,30 @@ func TestRunnerKilledAtRandomMoments(t *testing.T) {
 	requireOrder(t, started)
 }
 
+// Whatever a command does to outlive its runner: a session of its own, a double
+// fork, deaf ears, the background.
+func TestNothingIsLeftOfADeadRunner(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	session := w.NewSession("shell")
+	item := w.Send(session, `
+		setsid sleep 301 &
+		(setsid bash -c 'trap "" TERM INT HUP; echo deaf >> up; while :; do sleep 0.1; done' &)
+		(sleep 302 & echo forked >> up)
+		echo all >> up
+		sleep 303`)
+	testkit.Until(t, testkit.Patience, func() bool { return len(w.runner.Lines("up")) == 3 }, testkit.Is("all of them run"))
+	const atLeast = 6 // the guard, its bash, three sleeps, the deaf one
+	require.GreaterOrEqual(t, len(testkit.Leftovers(t, w.runner.Home, w.runner.Process)), atLeast)
+	w.runner.Kill()
+	w.runner.RequireGone()
+
+	w.runner.Start()
+	end := w.Settled(turnLimit, session, item)[0]
+	require.Equal(t, wire.CodeRunnerRestarted, end.Code)
+	require.Len(t, w.runner.Lines("up"), 3, "nothing is run again")
+}
+
 // cutTurns reads in the journal of the dead runner which messages have a turn
 // that was opened and not ended.
 func (w world) cutTurns(t *testing.T) map[string]bool {

@@ -60,8 +60,7 @@ func TestProgramsThatFailAreFailedTurnsWithASentence(t *testing.T) {
 		require.Equal(t, "failed", at.Status, c.agent)
 		require.Equal(t, c.code, at.LastError.Code, c.agent)
 	}
-	testkit.Until(t, testkit.GoneWithin, func() bool { return len(testkit.Leftovers(t, w.runner.Home, w.runner.Process)) == 0 },
-		testkit.Is("every program is gone"))
+	testkit.RequireNone(t, w.runner.Home, w.runner.Process)
 	session := w.NewSession("shell")
 	require.Equal(t, "completed", w.Settled(turnLimit, session, w.Send(session, "echo well"))[0].Status, "the runner is well after all that")
 }
@@ -78,6 +77,5 @@ func TestAProgramThatIgnoresTheInterruptIsKilled(t *testing.T) {
 	require.Equal(t, wire.CodeInterruptIgnored, end.Code)
 	require.Contains(t, end.Message, "bash ignored the interrupt and had to be killed")
 	require.NotEmpty(t, end.Remediation)
-	testkit.Until(t, testkit.GoneWithin, func() bool { return len(testkit.Leftovers(t, w.runner.Home, w.runner.Process)) == 0 },
-		testkit.Is("the program is gone"))
+	testkit.RequireNone(t, w.runner.Home, w.runner.Process)
 }

@@ -29,18 +29,12 @@ func startUp(t *testing.T) one {
 	u := one{API: testkit.NewAPI(t, "http://"+address), address: address, home: t.TempDir(), workspace: t.TempDir()}
 	t.Cleanup(func() {
 		u.process.Kill()
-		u.requireGone(t)
+		testkit.RequireNone(t, u.home)
 	})
 	u.process = testkit.Run(t, testkit.Options{Home: u.home, Dir: u.workspace}, "up", "--listen", address)
 	u.WaitReady(u.process)
 	u.WaitOnline()
 	return u
-}
-
-func (u one) requireGone(t *testing.T) {
-	t.Helper()
-	testkit.Until(t, testkit.GoneWithin, func() bool { return len(testkit.Leftovers(t, u.home)) == 0 },
-		func() string { return fmt.Sprintf("processes are left: %q", testkit.Leftovers(t, u.home)) })
 }
 
 func (u one) send(t *testing.T, args ...string) *testkit.Process {
@@ -82,7 +76,7 @@ func TestUpKeepsSessionsOverRestarts(t *testing.T) {
 	before := u.Settled(turnLimit, session, u.Send(session, "echo before"))[0]
 	u.process.Signal(syscall.SIGTERM)
 	require.Zero(t, u.process.Wait(testkit.Patience), "exit code of an up that was asked to stop")
-	u.requireGone(t)
+	testkit.RequireNone(t, u.home)
 
 	u.process = testkit.Run(t, testkit.Options{Home: u.home, Dir: u.workspace}, "up", "--listen", u.address)
 	u.WaitReady(u.process)
@@ -101,7 +95,7 @@ func TestUpStoppedInATurn(t *testing.T) {
 	testkit.Until(t, testkit.Patience, func() bool { return exists(filepath.Join(u.workspace, "begun")) }, testkit.Is("the command begins"))
 	u.process.Signal(syscall.SIGTERM)
 	require.Zero(t, u.process.Wait(testkit.Patience))
-	u.requireGone(t)
+	testkit.RequireNone(t, u.home)
 
 	u.process = testkit.Run(t, testkit.Options{Home: u.home, Dir: u.workspace}, "up", "--listen", u.address)
 	u.WaitReady(u.process)
@@ -144,7 +138,7 @@ func TestSendInterruptedByCtrlC(t *testing.T) {
 	end := u.Settled(turnLimit, sessions[0].ID, items[0].ID)[0]
 	require.Equal(t, "cancelled", end.Status)
 	require.Equal(t, "begun\n", u.Answer(sessions[0].ID, end.Response))
-	testkit.Until(t, testkit.GoneWithin, func() bool { return len(testkit.Leftovers(t, u.home, u.process)) == 0 }, testkit.Is("the command is gone"))
+	testkit.RequireNone(t, u.home, u.process)
 }
 
 func exists(path string) bool {
