@@ -84,7 +84,7 @@ func (s *Server) createFromBundle(w http.ResponseWriter, r *http.Request) error 
 	got := make(map[string][]byte)
 	for {
 		part, err := parts.NextPart()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		var big *http.MaxBytesError

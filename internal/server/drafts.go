@@ -9,10 +9,10 @@ import (
 
 // maxDraft bounds the unfinished text of one message; a longer one is not
 // offered to viewers that come in the middle.
-const maxDraft = 1 << 20
+const maxDraft = 256 << 10
 
 // maxDrafts bounds the unfinished messages of one session.
-const maxDrafts = 64
+const maxDrafts = 16
 
 // delta is a response.output_text.delta as viewers get it.
 type delta struct {

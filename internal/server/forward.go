@@ -86,10 +86,11 @@ func (l *line) offer(ctx context.Context, p store.Pending) error {
 // rejectMessage is the one outcome of a message that will never be accepted: it
 // stays in the history, and its turn has failed.
 func (s *Server) rejectMessage(ctx context.Context, i *store.Item, why string) error {
-	te, err := store.Encode(dict{"code": codeRejected, "message": why, "item_id": i.ID})
+	raw, err := store.Encode(dict{"code": codeRejected, "message": why, "item_id": i.ID})
 	if err != nil {
 		return err
 	}
+	te := taskError(raw)
 	return s.db.Write(ctx, func(tx *store.Tx) error {
 		ses, err := tx.Session(ctx, i.Session)
 		if err != nil {
@@ -98,12 +99,15 @@ func (s *Server) rejectMessage(ctx context.Context, i *store.Item, why string) e
 		if err := settleInput(ctx, tx, i.Session, i.ID); err != nil {
 			return err
 		}
-		r := store.Response{Session: i.Session, ID: i.ResponseID, Model: ses.AgentName, Inputs: []string{i.ID}}
-		event := map[string]json.RawMessage{"source": json.RawMessage(`"execution"`)}
-		if err := endResponse(ctx, tx, ses, r, typeFailed, event, map[string]json.RawMessage{"error": te}); err != nil {
+		if err := storeError(ctx, tx, i.Session, i.ResponseID, "execution", te); err != nil {
 			return err
 		}
-		return applyStatus(ctx, tx, i.Session, statusChange{status: statusFailed, err: taskError(te), responseID: i.ResponseID})
+		r := store.Response{Session: i.Session, ID: i.ResponseID, Status: outcome(typeFailed), Model: ses.AgentName, Inputs: []string{i.ID}}
+		event := map[string]json.RawMessage{"source": json.RawMessage(`"execution"`)}
+		if err := publishEnd(tx, ses, r, typeFailed, event, map[string]json.RawMessage{"error": te}); err != nil {
+			return err
+		}
+		return applyStatus(ctx, tx, i.Session, statusChange{status: statusFailed, err: te, responseID: i.ResponseID})
 	})
 }
 

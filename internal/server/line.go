@@ -139,7 +139,7 @@ func (l *line) readStream(ctx context.Context) error {
 	events := newEventReader(res.Body)
 	for {
 		data, err := events.next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return errors.New("the stream ended without [DONE]")
 		}
 		if err != nil {

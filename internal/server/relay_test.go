@@ -177,7 +177,7 @@ func TestAnInterruptThatDoesNotArriveHoldsNothing(t *testing.T) {
 
 func TestControlsWithoutARunner(t *testing.T) {
 	s, r, session, _ := started(t)
-	r.say(session, status(session, "running"))
+	r.say(session, response("in_progress", "resp_1", nil), status(session, "running"))
 	s.status(session, "running")
 	r.disconnect()
 	s.eventually("away", func() bool { return s.snapshot(session)["runner_online"] == false })
@@ -185,8 +185,10 @@ func TestControlsWithoutARunner(t *testing.T) {
 	require.Equal(t, "running", s.snapshot(session)["status"], "an interrupt changes nothing")
 	out := s.ok(503, "POST", "/v1/sessions/"+session+"/events", map[string]any{"type": "retry_session"})
 	require.Equal(t, "No runner is available to recover this session.", out["error"].(map[string]any)["message"])
+	v := s.watch(session, "")
 	s.post(session, "stop_session", nil)
 	require.Equal(t, "idle", s.snapshot(session)["status"], "a stop settles")
+	require.Equal(t, []string{"response.cancelled", "session.status"}, types(v.until("session.status")))
 	r.connect(s)
 	require.Equal(t, "already_connected", s.post(session, "retry_session", nil)["recovery"])
 	s.post(session, "approval", map[string]any{"elicitation_id": "e1", "action": "accept"})
@@ -208,7 +210,7 @@ func TestDisconnect(t *testing.T) {
 	v.until("response.in_progress")
 	r.disconnect()
 	events := v.until("session.status")
-	require.Equal(t, []string{"response.output_item.done", "response.failed", "session.status"}, types(events))
+	require.Equal(t, []string{"response.failed", "session.status"}, types(events))
 	require.Equal(t, map[string]any{"code": "runner_disconnected", "message": "Runner disconnected unexpectedly."}, s.snapshot(session)["last_task_error"])
 	require.Equal(t, "failed", s.snapshot(session)["status"])
 	require.Equal(t, "idle", s.snapshot(quiet)["status"])
@@ -231,15 +233,42 @@ func TestDisconnect(t *testing.T) {
 }
 
 func TestAShortAbsenceFailsNothing(t *testing.T) {
-	s, r, session, _ := started(t, func(c *Config) { c.Timing.DisconnectGrace = 300 * time.Millisecond })
+	s, r, session, _ := started(t, func(c *Config) { c.Timing.DisconnectGrace = time.Hour })
 	r.say(session, status(session, "running"))
 	s.status(session, "running")
 	r.disconnect()
+	s.eventually("the wait begins", func() bool { return s.waits() == 1 })
 	r.connect(s)
-	grace := time.NewTimer(400 * time.Millisecond)
-	defer grace.Stop()
-	<-grace.C
+	s.eventually("the wait ends", func() bool { return s.waits() == 0 })
 	require.Equal(t, "running", s.snapshot(session)["status"])
+}
+
+// waits is how many runners the server waits for.
+func (s *site) waits() int {
+	s.srv.graces.mu.Lock()
+	defer s.srv.graces.mu.Unlock()
+	return len(s.srv.graces.all)
+}
+
+// A runner that was thought lost comes back with its turn: the turn goes on,
+// and its own outcome counts.
+func TestALostTurnComesBack(t *testing.T) {
+	s, r, session, input := started(t, shortGrace)
+	v := s.watch(session, "")
+	r.say(session, status(session, "running"), response("in_progress", "resp_1", []string{input}))
+	v.until("response.in_progress")
+	r.disconnect()
+	v.until("response.failed")
+	v.until("session.status")
+	r.connect(s)
+	r.say(session, response("in_progress", "resp_1", []string{input}), status(session, "running"))
+	require.Equal(t, []string{"response.in_progress", "session.status"}, types(v.until("session.status")))
+	require.Equal(t, "resp_1", s.snapshot(session)["active_response_id"])
+	r.say(session, response("completed", "resp_1", []string{input}), status(session, "idle"))
+	events := v.until("session.status")
+	require.Equal(t, []string{"response.completed", "session.status"}, types(events))
+	require.Equal(t, []any{input}, events[0].data["input_item_ids"])
+	require.Equal(t, "idle", s.snapshot(session)["status"])
 }
 
 // A server that stops fails nothing, however long the grace; one that finds a

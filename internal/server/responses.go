@@ -5,13 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/outrunner/outrunner/internal/server/store"
 )
 
 // beginResponse takes a response.in_progress. The first of a response is stored
-// and published; a repeated one, which a runner sends on each new stream, only
-// settles its inputs. It answers whether the response is running.
+// and published, and one that takes up a lost response again; a repeated one,
+// which a runner sends on each new stream, only settles its inputs. It answers
+// whether the response is running.
 func beginResponse(ctx context.Context, tx *store.Tx, ses *store.Session, fields map[string]json.RawMessage) (store.Response, bool, error) {
 	r, body, err := readResponse(ctx, tx, ses, fields)
 	if err != nil {
@@ -20,8 +22,8 @@ func beginResponse(ctx context.Context, tx *store.Tx, ses *store.Session, fields
 	if err := settleInputs(ctx, tx, ses.ID, r.Inputs); err != nil {
 		return r, false, err
 	}
-	if r.Status != "" {
-		return r, r.Status == store.InProgress, tx.SaveResponse(r)
+	if r.Status != "" && r.Status != store.Lost {
+		return r, r.Open(), tx.SaveResponse(r)
 	}
 	r.Status = store.InProgress
 	if err := tx.SaveResponse(r); err != nil {
@@ -50,28 +52,30 @@ func finishResponse(ctx context.Context, tx *store.Tx, ses *store.Session, typ s
 	if err := settleInputs(ctx, tx, ses.ID, r.Inputs); err != nil {
 		return err
 	}
-	if r.Status != "" && r.Status != store.InProgress {
+	if r.Status != "" && !r.Open() {
 		return nil
 	}
 	if isNull(body["error"]) {
 		body["error"] = fields["error"] // some harnesses put it beside the response
 	}
-	return endResponse(ctx, tx, ses, r, typ, fields, body)
-}
-
-// endResponse stores and publishes the end of a response: event is the
-// runner's event, body the response object in it. Both are changed.
-func endResponse(ctx context.Context, tx *store.Tx, ses *store.Session, r store.Response, typ string, event, body map[string]json.RawMessage) error {
-	r.Status = typ[len("response."):]
-	if err := tx.SaveResponse(r); err != nil {
-		return err
-	}
 	if typ == typeFailed {
-		te := taskError(body["error"])
-		if err := storeError(ctx, tx, ses.ID, r.ID, firstOf(text(event["source"]), "harness"), te); err != nil {
+		body["error"] = taskError(body["error"])
+		if err := storeError(ctx, tx, ses.ID, r.ID, firstOf(text(fields["source"]), "harness"), body["error"]); err != nil {
 			return err
 		}
-		body["error"] = te
+	}
+	r.Status = outcome(typ)
+	return publishEnd(tx, ses, r, typ, fields, body)
+}
+
+// outcome is the status of a response that ended with that event.
+func outcome(typ string) string { return strings.TrimPrefix(typ, "response.") }
+
+// publishEnd stores a response with the status that it has, and publishes that
+// it is over: event is the event to complete, body the response object in it.
+func publishEnd(tx *store.Tx, ses *store.Session, r store.Response, typ string, event, body map[string]json.RawMessage) error {
+	if err := tx.SaveResponse(r); err != nil {
+		return err
 	}
 	if ses.ResponseID == r.ID {
 		ses.ResponseID = ""
@@ -79,6 +83,7 @@ func endResponse(ctx context.Context, tx *store.Tx, ses *store.Session, r store.
 			return err
 		}
 	}
+	r.Status = outcome(typ)
 	var err error
 	if event["response"], event["input_item_ids"], err = completeResponse(tx, r, body, ses.AgentName); err != nil {
 		return err

@@ -90,9 +90,9 @@ func tellParent(ctx context.Context, tx *store.Tx, child *store.Session) error {
 		dict{"type": typeChildUpdated, "conversation_id": child.ParentID, "child": childSummary(child, preview)}))
 }
 
-// endOpenResponses closes the responses whose end never came: the status says
-// that no turn runs any more. It happens when this server died between the
-// arrival of the end and its commit.
+// endOpenResponses tells the end of the responses of which no end came: the
+// status says that no turn runs any more. Either the runner is gone, or this
+// server died between the arrival of the end and its commit.
 func endOpenResponses(ctx context.Context, tx *store.Tx, ses *store.Session, ch statusChange) error {
 	open, err := tx.OpenResponses(ctx, ses.ID)
 	if err != nil {
@@ -100,10 +100,22 @@ func endOpenResponses(ctx context.Context, tx *store.Tx, ses *store.Session, ch 
 	}
 	for _, r := range open {
 		typ := typeCompleted
-		if ch.status == statusFailed {
+		switch {
+		case ch.status == statusFailed:
 			typ = typeFailed
+		case ch.lost:
+			typ = typeCancelled
 		}
-		if err := endResponse(ctx, tx, ses, r, typ, map[string]json.RawMessage{}, map[string]json.RawMessage{"error": ch.err}); err != nil {
+		r.Status = outcome(typ)
+		if ch.lost {
+			r.Status = store.Lost
+		} else if typ == typeFailed {
+			if err := storeError(ctx, tx, ses.ID, r.ID, "harness", ch.err); err != nil {
+				return err
+			}
+		}
+		event, body := map[string]json.RawMessage{}, map[string]json.RawMessage{"error": ch.err}
+		if err := publishEnd(tx, ses, r, typ, event, body); err != nil {
 			return err
 		}
 	}

@@ -118,7 +118,7 @@ func TestASlowViewerIsCutAlone(t *testing.T) {
 	v := s.watch(session, "")
 	conn, err := net.Dial("tcp", s.addr)
 	require.NoError(t, err)
-	defer conn.Close()
+	defer func() { require.NoError(t, conn.Close()) }()
 	require.NoError(t, conn.(*net.TCPConn).SetReadBuffer(16<<10))
 	_, err = fmt.Fprintf(conn, "GET /v1/sessions/%s/stream HTTP/1.1\r\nHost: %s\r\n\r\n", session, s.addr)
 	require.NoError(t, err)

@@ -17,7 +17,7 @@ import (
 )
 
 // patience bounds every wait of a test.
-const patience = 10 * time.Second
+const patience = 30 * time.Second
 
 // site is a server under test, behind a real listener. It can be stopped and
 // started again on the same address and the same state.

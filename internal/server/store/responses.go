@@ -6,17 +6,26 @@ import (
 	"encoding/json"
 )
 
-// InProgress is the status of a response that has not ended.
-const InProgress = "in_progress"
+// The statuses of a response that is not over for good; every other one is how
+// it ended.
+const (
+	InProgress = "in_progress"
+	// Lost: it was told to be over since its runner was gone. A runner that
+	// comes back with it takes it up again.
+	Lost = "lost"
+)
 
 // Response is what the server knows of one run of a harness.
 type Response struct {
 	Session string
 	ID      string
-	Status  string // InProgress, or how it ended
+	Status  string // InProgress, Lost, or how it ended
 	Model   string
 	Inputs  []string // the items that it answers
 }
+
+// Open says whether its end is still to come.
+func (r Response) Open() bool { return r.Status == InProgress || r.Status == Lost }
 
 // Response reads one, or ErrNotFound.
 func (r reader) Response(ctx context.Context, session, id string) (Response, error) {

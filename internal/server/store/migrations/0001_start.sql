@@ -84,7 +84,7 @@ CREATE INDEX pending_session ON pending (session, n);
 CREATE TABLE responses (
   session TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
   id      TEXT NOT NULL,
-  status  TEXT NOT NULL,                 -- in_progress, or how it ended
+  status  TEXT NOT NULL,                 -- in_progress, lost, or how it ended
   model   TEXT NOT NULL,
   inputs  TEXT NOT NULL,                 -- JSON list of item ids
   PRIMARY KEY (session, id)
