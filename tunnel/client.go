@@ -39,7 +39,7 @@ type Client struct {
 	// OnUpgrade is called at each accepted upgrade, before the hello.
 	OnUpgrade func()
 	// OnUp is called in a goroutine of its own once the hello is written. ctx
-	// ends with the connection, and the goroutine is waited for then.
+	// ends with the connection; the next one is not dialed before it returned.
 	OnUp func(ctx context.Context, gen uint64)
 	// OnDown is called when a connection is over that was up.
 	OnDown func(gen uint64, reason Reason)
@@ -170,7 +170,11 @@ func (c *Client) up(conn context.Context, e *runnerEnd, greeted <-chan struct{})
 	select {
 	case <-greeted:
 	case <-e.link.done:
-		return
+		select {
+		case <-greeted: // it was up, if only for a moment
+		default:
+			return
+		}
 	}
 	c.setState(Serving)
 	e.link.log.Info("tunnel is up")
