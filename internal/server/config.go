@@ -39,7 +39,8 @@ type Timing struct {
 	RelayFirst time.Duration
 	// RelaySilence is the longest silence on a runner's stream. Default 45 s.
 	RelaySilence time.Duration
-	// RelayRetry is the wait before a broken stream is opened again. Default 0.5 s.
+	// RelayRetry is the wait before a broken stream is opened again; it doubles
+	// up to ForwardRetryMax while nothing at all comes. Default 0.5 s.
 	RelayRetry time.Duration
 	// RelayDrain is how long what a lost tunnel had already brought may take to
 	// be stored. Default 10 s.

@@ -1,16 +1,13 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"mime"
 	"net/http"
 	"strings"
 
-	"github.com/outrunner/outrunner/internal/agentspec"
 	"github.com/outrunner/outrunner/internal/server/store"
 )
 
@@ -71,66 +68,6 @@ func (s *Server) createSession(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return s.answerSnapshot(w, r.Context(), http.StatusCreated, ses.ID, true)
-}
-
-// createFromBundle takes the parts metadata (JSON) and bundle (a gzip tar of
-// one YAML file). Equal files give the same agent.
-func (s *Server) createFromBundle(w http.ResponseWriter, r *http.Request) error {
-	r.Body = http.MaxBytesReader(w, r.Body, maxBundle)
-	parts, err := r.MultipartReader()
-	if err != nil {
-		return badInput("the multipart body can not be read: %v", err)
-	}
-	got := make(map[string][]byte)
-	for {
-		part, err := parts.NextPart()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		var big *http.MaxBytesError
-		if errors.As(err, &big) {
-			return detail(http.StatusRequestEntityTooLarge, "The body is larger than %d bytes.", maxBundle)
-		}
-		if err != nil {
-			return badInput("the multipart body can not be read: %v", err)
-		}
-		b, err := io.ReadAll(part)
-		if errors.As(err, &big) {
-			return detail(http.StatusRequestEntityTooLarge, "The body is larger than %d bytes.", maxBundle)
-		}
-		if err != nil {
-			return badInput("the multipart body can not be read: %v", err)
-		}
-		got[part.FormName()] = b
-	}
-	for _, name := range []string{"metadata", "bundle"} {
-		if _, ok := got[name]; !ok {
-			return invalid(name, "missing", "Field required")
-		}
-	}
-	var in newSession
-	settings, err := readCreate(got["metadata"], &in)
-	if err != nil {
-		return err
-	}
-	yaml, err := agentspec.Open(bytes.NewReader(got["bundle"]))
-	if err != nil {
-		return badInput("the bundle can not be used: %v", err)
-	}
-	a, err := parseAgent(yaml, sourceUpload)
-	if err != nil {
-		return badInput("the bundle can not be used: %v", err)
-	}
-	if err := s.version(r.Context(), a); err != nil {
-		return err
-	}
-	in.AgentID = a.ID
-	ses, err := s.create(r.Context(), principal(r), in, settings)
-	if err != nil {
-		return err
-	}
-	answer(w, s.log, http.StatusCreated, dict{"session_id": ses.ID, "agent_id": a.ID, "agent_name": a.Name})
-	return nil
 }
 
 // readCreate decodes a create's body; what is only kept comes apart.
@@ -208,78 +145,6 @@ func (s *Server) create(ctx context.Context, p Principal, in newSession, setting
 		s.attach(ses.ID, ses.RunnerID)
 	}
 	return ses, nil
-}
-
-// initialItems reads the items that a session begins with; each has the shape
-// of a posted event.
-func initialItems(p Principal, session string, raw []json.RawMessage) ([]*store.Item, error) {
-	var out []*store.Item
-	for _, b := range raw {
-		fields, err := object(b, "an initial item")
-		if err != nil {
-			return nil, err
-		}
-		typ := text(fields["type"])
-		data := fields
-		if !isNull(fields["data"]) {
-			if data, err = object(fields["data"], "data"); err != nil {
-				return nil, err
-			}
-		}
-		if typ == "message" && text(data["role"]) == "user" {
-			whole, err := store.Encode(data)
-			if err != nil {
-				return nil, err
-			}
-			i, _, err := readMessage(p, session, inputEvent{Data: whole})
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, i)
-			continue
-		}
-		i, err := newItem(session, typ, data)
-		if err != nil {
-			return nil, err
-		}
-		i.ResponseID = "turn_" + store.NewID()
-		out = append(out, i)
-	}
-	return out, nil
-}
-
-// addInitial stores the items; the user's messages at their end are work.
-func addInitial(ctx context.Context, tx *store.Tx, ses *store.Session, items []*store.Item) error {
-	work := len(items)
-	for work > 0 && isUserMessage(items[work-1]) {
-		work--
-	}
-	for n, i := range items {
-		added, err := tx.AddItem(ctx, i)
-		if err != nil {
-			return err
-		}
-		if added && n >= work {
-			if err := tx.Pend(i, map[string]json.RawMessage{}); err != nil {
-				return err
-			}
-		}
-		if ses.Title == "" && isUserMessage(i) {
-			if ses.Title = messageTitle(i); ses.Title != "" {
-				if err := tx.SaveSession(ses); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return nil
-}
-
-func isUserMessage(i *store.Item) bool {
-	var m struct {
-		Role string `json:"role"`
-	}
-	return i.Type == "message" && json.Unmarshal(i.Data, &m) == nil && m.Role == "user"
 }
 
 // checkLabels refuses the labels that only the server may set.

@@ -70,9 +70,14 @@ var errStreamOver = errors.New("the runner ended the stream")
 
 // relay keeps the session's stream open as long as the connection lives.
 func (l *line) relay(ctx context.Context) {
+	timing := l.s.cfg.Timing
+	wait := timing.RelayRetry
 	for {
-		err := l.readStream(ctx)
+		heard, err := l.readStream(ctx)
 		l.setOpen(false)
+		if heard {
+			wait = timing.RelayRetry
+		}
 		switch {
 		case ctx.Err() != nil || errors.Is(err, store.ErrNotFound):
 			return
@@ -82,9 +87,10 @@ func (l *line) relay(ctx context.Context) {
 			}
 		default:
 			if !l.lostNow() {
-				l.s.log.Debug("the runner's stream broke", "session", l.session, "runner", l.presence.runner, "error", err)
+				l.s.log.Warn("a session's stream broke", "session", l.session, "runner", l.presence.runner, "retry_in", wait, "error", err)
 			}
-			retry := time.NewTimer(l.s.cfg.Timing.RelayRetry)
+			retry := time.NewTimer(wait)
+			wait = min(2*wait, timing.ForwardRetryMax)
 			ok := l.sleep(ctx, nil, retry.C)
 			retry.Stop()
 			if !ok {
@@ -116,42 +122,44 @@ func (l *line) lostNow() bool {
 	}
 }
 
-// readStream opens the stream once and relays what comes, until it ends. It is
-// not cut when the connection is lost: what was received is read to its end.
-func (l *line) readStream(ctx context.Context) error {
-	heard, cut := context.WithCancel(ctx)
+// readStream opens the stream once and relays what comes, until it ends; heard
+// says that something came. It is not cut when the connection is lost: what was
+// received is read to its end.
+func (l *line) readStream(ctx context.Context) (heard bool, err error) {
+	streaming, cut := context.WithCancel(ctx)
 	defer cut()
 	silence := time.AfterFunc(l.s.cfg.Timing.RelayFirst, cut)
 	defer silence.Stop()
-	req, err := http.NewRequestWithContext(heard, http.MethodGet, runnerURL(l.session, "/stream"), nil)
+	req, err := http.NewRequestWithContext(streaming, http.MethodGet, runnerURL(l.session, "/stream"), nil)
 	if err != nil {
-		return fmt.Errorf("opening the stream: %w", err)
+		return heard, fmt.Errorf("opening the stream: %w", err)
 	}
 	req.Header.Set("Accept", "text/event-stream")
 	res, err := l.presence.client.Do(req)
 	if err != nil {
-		return fmt.Errorf("opening the stream: %w", err)
+		return heard, fmt.Errorf("opening the stream: %w", err)
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
-		return fmt.Errorf("opening the stream: the runner answered %s", res.Status)
+		return heard, fmt.Errorf("opening the stream: the runner answered %s", res.Status)
 	}
 	events := newEventReader(res.Body)
 	for {
 		data, err := events.next()
 		if errors.Is(err, io.EOF) {
-			return errors.New("the stream ended without [DONE]")
+			return heard, errors.New("the stream ended without [DONE]")
 		}
 		if err != nil {
-			return fmt.Errorf("reading the stream: %w", err)
+			return heard, fmt.Errorf("reading the stream: %w", err)
 		}
 		silence.Stop() // storing may take its time
+		heard = true
 		l.setOpen(true)
 		if string(data) == "[DONE]" {
-			return errStreamOver
+			return heard, errStreamOver
 		}
 		if err := l.take(ctx, data); err != nil {
-			return err
+			return heard, err
 		}
 		silence.Reset(l.s.cfg.Timing.RelaySilence)
 	}

@@ -39,7 +39,7 @@ func (r reader) Response(ctx context.Context, session, id string) (Response, err
 // OpenResponses lists the responses of a session that have not ended.
 func (r reader) OpenResponses(ctx context.Context, session string) ([]Response, error) {
 	return collect(ctx, r.q, "listing open responses", func(rows *sql.Rows) (Response, error) { return scanResponse(rows) },
-		`SELECT session, id, status, model, inputs FROM responses WHERE session = ? AND status = ?`, session, InProgress)
+		`SELECT session, id, status, model, inputs FROM responses WHERE session = ? AND status = 'in_progress'`, session)
 }
 
 // SaveResponse stores a response, new or changed.

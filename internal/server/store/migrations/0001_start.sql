@@ -69,6 +69,7 @@ CREATE TABLE items (
   created_at  INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX items_session ON items (session, n);
+CREATE INDEX items_call ON items (session, call_id);
 CREATE UNIQUE INDEX items_source ON items (session, source_id) WHERE source_id IS NOT NULL;
 CREATE UNIQUE INDEX items_stable ON items (session, stable_id) WHERE stable_id IS NOT NULL;
 
@@ -89,6 +90,8 @@ CREATE TABLE responses (
   inputs  TEXT NOT NULL,                 -- JSON list of item ids
   PRIMARY KEY (session, id)
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX responses_open ON responses (session) WHERE status = 'in_progress';
 
 CREATE TABLE events (
   session TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
