@@ -180,6 +180,8 @@ func TestRunnerRefusesWhatIsTooMuch(t *testing.T) {
 			r.expect(`{"kind":"response.end","id":"` + id + `"}`)
 		}
 		r.send(request("0", "/", "k")) // an id in use: dropped
+		r.send(`{"kind":"ping","ts":7}`)
+		r.expect(`{"kind":"pong","ts":7}`)
 		close(release)
 		for range 8 {
 			r.next()
