@@ -146,7 +146,9 @@ func (c *Core) mergeItems(s *session, ev Scanned) {
 	if s.Open != nil {
 		s.view.outcome = outcomeIn(ev.Items, s.Open.Response)
 	}
-	c.queueInOrder(s, ev.Items, work)
+	if !s.view.foreign { // another runner's work is not ours to queue
+		c.queueInOrder(s, ev.Items, work)
+	}
 	n := len(ev.Items)
 	passed := ev.After != s.Cursor && !ev.Restarted && s.beyond(ev) == n // the cursor is ahead of this listing
 	if n > 0 && !passed {
