@@ -201,11 +201,16 @@ func (c *Core) onSnapshotRead(ev SnapshotRead) {
 	s := c.sessions[ev.Session]
 	delete(s.asked, "snapshot")
 	defer c.giveVerdict(s)
+	if errors.Is(ev.Err, wire.ErrNotFound) {
+		s.view.gone = true
+	}
 	if ev.Err != nil {
+		c.resumeOps(s.id, !s.view.gone)
 		c.identityFailed(s, ev.Err)
 		return
 	}
 	c.mergeSnapshot(s, ev.Snapshot)
+	c.resumeOps(s.id, false)
 	c.answerInit(s)
 	c.advance(s)
 }
@@ -217,6 +222,7 @@ func (c *Core) onSpecRead(ev SpecRead) {
 	switch {
 	case ev.Err == nil:
 		s.spec = ev.Spec
+		defer c.wakeStranded(s)
 	case errors.Is(ev.Err, wire.ErrNotFound):
 		s.specErr = &wire.TurnError{
 			Code:        "session_agent_missing",

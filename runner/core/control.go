@@ -1,6 +1,7 @@
 package core
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/outrunner/outrunner/runner/wire"
@@ -35,6 +36,7 @@ type closing struct {
 // nothing here is answered 204: the server asks every runner everything.
 func (c *Core) onControl(ev Control) {
 	s := c.session(ev.Session)
+	c.name(s)
 	switch ev.Kind {
 	case "stop_session":
 		c.cancelQueued(s)
@@ -111,8 +113,27 @@ func (c *Core) onDelete(ev Delete) {
 	c.beginClosing(s, closeDelete, ev.Req, func(s *session) []byte { return deletedBody(s.id) })
 }
 
+// bury takes a deleted session out of what others hold of it: its children's
+// work for it, and the readers of its inbox.
+func (c *Core) bury(s *session) {
+	c.buried[s.id] = true
+	for _, kid := range c.kids(s.id) {
+		c.recordChild(kid, childState{Receipt: kid.Child.Receipt})
+	}
+	for _, call := range s.readers {
+		c.replyTool(call.Req, "", errDeleted)
+	}
+	if s.reading != nil {
+		c.replyTool(s.reading.call.Req, "", errDeleted)
+	}
+}
+
+var errDeleted = errors.New("the session was deleted")
+
 func (c *Core) onReset(ev Reset) {
 	s := c.session(ev.Session)
+	c.name(s)
+	s.warm = ""
 	if ev.Kind == ResetAgent {
 		agent := first(ev.AgentID, s.Identity.AgentID)
 		c.forgetAgent(s)
@@ -177,6 +198,7 @@ func (c *Core) finishClosing(s *session) {
 		c.releaseWaiters(s)
 		c.deferVerdict(s)
 		c.refuseInit(s, 404, "not_found", "The session was deleted.")
+		c.bury(s)
 		c.record(wire.Record{Kind: wire.RecGone, Session: s.id})
 		c.effect(EndStream{Session: s.id})
 		c.effect(Forget{Session: s.id})

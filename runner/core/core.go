@@ -23,7 +23,9 @@ type Config struct {
 type Core struct {
 	cfg      Config
 	sessions map[string]*session
-	tunnel   uint64 // the connection that is up; 0 = none
+	tunnel   uint64          // the connection that is up; 0 = none
+	ops      []*statusOp     // statuses that wait for a snapshot
+	buried   map[string]bool // sessions that were deleted here
 	now      Time
 	out      Out
 }
@@ -37,7 +39,7 @@ type Out struct {
 
 // New returns an empty core.
 func New(cfg Config) *Core {
-	return &Core{cfg: cfg, sessions: map[string]*session{}}
+	return &Core{cfg: cfg, sessions: map[string]*session{}, buried: map[string]bool{}}
 }
 
 // Restore folds the journal. Call it once, before the first Step; then Step
@@ -70,6 +72,10 @@ func (c *Core) handle(ev Event) {
 		c.onMessage(ev)
 	case Control:
 		c.onControl(ev)
+	case Status:
+		c.onStatus(ev)
+	case ToolCall:
+		c.onToolCall(ev)
 	case Get:
 		c.onGet(ev)
 	case Delete:
@@ -90,6 +96,12 @@ func (c *Core) handle(ev Event) {
 		c.onStored(ev)
 	case HarnessClosed:
 		c.onHarnessClosed(ev)
+	case Evaluated:
+		c.onEvaluated(ev)
+	case LabelsPatched:
+		c.onLabelsPatched(ev)
+	case WakePosted:
+		c.onWakePosted(ev)
 	case Frame:
 		c.onFrame(ev)
 	case TurnEnded:
@@ -129,6 +141,12 @@ func (c *Core) stale(ev Event) bool {
 	case Stored:
 		return c.sessions[ev.Session] == nil
 	case HarnessClosed:
+		return c.sessions[ev.Session] == nil
+	case Evaluated:
+		return c.sessions[ev.Session] == nil
+	case LabelsPatched:
+		return c.sessions[ev.Session] == nil
+	case WakePosted:
 		return c.sessions[ev.Session] == nil
 	case Frame:
 		if !c.current(ev.Session, ev.Turn) {
@@ -195,5 +213,6 @@ func (c *Core) Checkpoint() []wire.Record {
 
 func (d *durable) empty() bool {
 	return !d.Identity.Known && d.Identity.AgentID == "" && d.Cursor == "" && len(d.Queued) == 0 &&
-		len(d.Turns) == 0 && len(d.Answered) == 0 && len(d.Recovery) == 0
+		len(d.Turns) == 0 && len(d.Answered) == 0 && len(d.Recovery) == 0 &&
+		d.Child == (childState{}) && d.Rail == nil && d.Inbox.Next == 0 && len(d.Inbox.Answers) == 0
 }

@@ -19,7 +19,7 @@ const (
 	TimerInterrupt TimerKey = "interrupt" // answer interrupts that still wait
 	TimerDelete    TimerKey = "delete"    // finish a delete whose program does not end
 	TimerInit      TimerKey = "init"      // answer an init that still waits
-	TimerNoInit    TimerKey = "no-init"   // no first init came on this connection
+	TimerWake      TimerKey = "wake"      // tell a stranded parent again
 )
 
 // Effects that happen at once and cannot block.

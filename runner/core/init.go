@@ -27,6 +27,7 @@ func (c *Core) onInit(ev Init) {
 		c.replyError(ev.Req, 409, "conflict", "The session is being deleted or reset.")
 		return
 	}
+	c.name(s)
 	s.view.gone, s.view.foreign = false, false
 	if ev.Envelope != nil {
 		c.mergeSnapshot(s, ev.Envelope.Snapshot)

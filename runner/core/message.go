@@ -15,6 +15,7 @@ func (c *Core) onMessage(m Message) {
 		c.replyError(m.Req, 409, "conflict", "The session is being deleted.")
 		return
 	}
+	c.name(s)
 	// The server sends it here, so the session is ours and is there.
 	s.view.gone, s.view.foreign = false, false
 	c.noteBody(s, m)
@@ -106,6 +107,8 @@ func (c *Core) mergeSnapshot(s *session, snap wire.Snapshot) {
 	}
 	id.Known = true
 	id.SubAgent, id.ParentID, id.Workspace = snap.SubAgentName, snap.ParentID, snap.Workspace
+	id.AgentName = first(snap.AgentName, id.AgentName)
+	id.Wrapper, id.Dispatch = snap.Labels[labelWrapper], snap.Labels[labelDispatch]
 	if snap.CreatedAt != 0 {
 		id.CreatedAt = snap.CreatedAt
 	}

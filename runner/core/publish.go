@@ -57,6 +57,19 @@ func (c *Core) publishStatus(s *session) {
 		}
 	}
 	c.publish(s, ev)
+	c.tellParent(s, ev.Status, s.lastText(), ev.Error)
+	if ev.Status == "running" && s.Rail != nil {
+		c.started(s)
+	}
+}
+
+// lastText is what the session said in the turn that ended last, if that is
+// still known.
+func (s *session) lastText() *string {
+	if n := len(s.Ended); n > 0 {
+		return &s.Ended[n-1].Text
+	}
+	return nil
 }
 
 // status is running from a turn's start until its terminal response is out,
@@ -111,6 +124,7 @@ func itemDone(item json.RawMessage) any {
 // the open response, then the status (design 3).
 func (c *Core) onStreamOpened(ev StreamOpened) {
 	s := c.session(ev.Session)
+	c.name(s)
 	for _, t := range s.Ended {
 		c.publishInProgress(s, t)
 		if s.terminal[t.ID] {

@@ -22,6 +22,9 @@ func (c *Core) onRestored() {
 		for _, e := range s.Outbox {
 			c.effect(Store{Session: s.id, Out: e.Out})
 		}
+		if s.Child.Receipt != "" {
+			c.effect(PatchLabels{Session: s.id, Labels: map[string]string{labelDelivered: s.Child.Receipt}})
+		}
 		c.finishTurns(s)
 	}
 }
@@ -33,6 +36,10 @@ func (c *Core) onTunnelUp(ev TunnelUp) {
 	var orders []ScanOrder
 	for _, s := range c.all() {
 		delete(s.asked, "scan")
+		s.wakeTries = 0
+		if s.wakes.stranded {
+			c.rewake(s)
+		}
 		orders = append(orders, c.order(s))
 	}
 	c.effect(Scan{Tunnel: c.tunnel, Sessions: orders})
@@ -245,6 +252,8 @@ func (c *Core) onTimer(ev TimerFired) {
 		if c.tunnel != 0 && !s.asked["scan"] {
 			c.effect(Scan{Tunnel: c.tunnel, Sessions: []ScanOrder{c.order(s)}})
 		}
+	case TimerWake:
+		c.rested(s)
 	case TimerInterrupt:
 		c.releaseWaiters(s)
 	case TimerDelete:

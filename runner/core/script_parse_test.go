@@ -87,13 +87,41 @@ func (p *player) parse(t *testing.T, a args) Event {
 		ev := Init{Req: p.req, Session: s, AgentID: a.get("agent"), SubAgent: a.get("sub")}
 		if a.has("v2") {
 			ev.Envelope = &Envelope{
-				Snapshot: wire.Snapshot{ID: s, AgentID: a.get("agent"), SubAgentName: a.get("sub"), HarnessOverride: a.get("override")},
+				Snapshot: wire.Snapshot{
+					ID: s, AgentID: a.get("agent"), SubAgentName: a.get("sub"), ParentID: a.get("parent"), HarnessOverride: a.get("override"),
+				},
 				Suppress: a.has("suppress"), Resume: a.has("resume"), RecoveryID: a.get("recovery"),
 			}
 		}
 		return ev
 	case "> event":
 		return Control{Req: p.req, Session: s, Kind: a.arg(1), Effort: a.get("effort")}
+	case "> status":
+		ev := Status{
+			Req: p.req, Session: s, Status: a.arg(1), Completed: a.has("completed"), Outcome: wire.Outcome(a.get("outcome")),
+		}
+		if hasPair(a, "output") {
+			out := a.get("output")
+			ev.Output = &out
+		}
+		if code := a.get("code"); code != "" {
+			ev.Error = &wire.TurnError{Code: code, Message: "it " + code}
+		}
+		return ev
+	case "> tool":
+		return ToolCall{Req: p.req, Session: s, Name: a.arg(1), Op: a.get("op"), Args: json.RawMessage(strings.ReplaceAll(a.get("args"), "'", `"`))}
+	case "< evaluated":
+		n, err := strconv.Atoi(a.arg(1))
+		require.NoError(t, err)
+		ev := Evaluated{Session: s, Result: n, Action: "POLICY_ACTION_" + strings.ToUpper(a.arg(2)), Reason: a.get("reason"), Err: failure(a.get("err"))}
+		if data := a.get("data"); data != "" {
+			ev.Data = json.RawMessage(strings.ReplaceAll(data, "'", `"`))
+		}
+		return ev
+	case "< patched":
+		return LabelsPatched{Session: s, Labels: map[string]string{labelDelivered: a.arg(1)}, Err: failure(a.get("err"))}
+	case "< woke":
+		return WakePosted{Session: s, Err: failure(a.get("err"))}
 	case "> get":
 		return Get{Req: p.req, Session: s}
 	case "> delete":
@@ -181,6 +209,8 @@ func snapshot(a args) wire.Snapshot {
 	snap := wire.Snapshot{
 		ID: a.arg(0), AgentID: a.get("agent"), SubAgentName: a.get("sub"), RunnerID: a.get("runner"),
 		Status: a.get("status"), LastErrorCode: a.get("code"), Archived: a.has("archived"), Workspace: a.get("workspace"),
+		ParentID: a.get("parent"), AgentName: a.get("name"),
+		Labels: map[string]string{labelWrapper: a.get("wrapper"), labelDispatch: a.get("dispatch")},
 	}
 	for _, p := range a.pairs {
 		if p[0] == "pending" {

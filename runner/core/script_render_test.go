@@ -30,6 +30,41 @@ func renderRecord(r wire.Record) string {
 		parts = append(parts, r.Turn)
 	case wire.RecIdentity:
 		parts = append(parts, string(r.State))
+	case wire.RecChild:
+		parts = append(parts, renderChild(r.State))
+	case wire.RecResult:
+		var res result
+		if err := json.Unmarshal(r.State, &res); err != nil {
+			return err.Error()
+		}
+		parts = append(parts, fmt.Sprintf("#%d %s %s %s/%s %s %q", res.N, res.WorkID, res.Child, res.Agent, res.Title, res.Status, res.Output))
+	case wire.RecDrained:
+		var d drained
+		if err := json.Unmarshal(r.State, &d); err != nil {
+			return err.Error()
+		}
+		parts = append(parts, fmt.Sprintf("took %v", d.Taken))
+	}
+	return strings.Join(parts, " ")
+}
+
+func renderChild(raw json.RawMessage) string {
+	var cs childState
+	if err := json.Unmarshal(raw, &cs); err != nil {
+		return err.Error()
+	}
+	var parts []string
+	if w := cs.Work; w != nil {
+		parts = append(parts, w.ID, string(w.State))
+		if w.Delivered {
+			parts = append(parts, "delivered")
+		}
+	}
+	if cs.Drained != "" {
+		parts = append(parts, "drained "+cs.Drained)
+	}
+	if cs.Receipt != "" {
+		parts = append(parts, "receipt owed "+cs.Receipt)
 	}
 	return strings.Join(parts, " ")
 }
@@ -87,6 +122,12 @@ func renderEffect(e Effect) string {
 		return "interrupt " + e.Session + " " + e.Turn
 	case CloseHarness:
 		return "close harness " + e.Session
+	case PostWake:
+		return "wake " + e.Session + " " + e.Text
+	case Evaluate:
+		return fmt.Sprintf("evaluate %s #%d", e.Session, e.Result)
+	case PatchLabels:
+		return fmt.Sprintf("patch %s %v", e.Session, e.Labels)
 	case EndStream:
 		return "end stream " + e.Session
 	case Forget:
@@ -98,13 +139,22 @@ func renderEffect(e Effect) string {
 // brief shows the words of a reply that matter.
 func brief(body json.RawMessage) string {
 	var b struct {
-		Status  string `json:"status"`
-		Error   string `json:"error"`
-		Object  string `json:"object"`
-		AgentID string `json:"agent_id"`
+		Status string `json:"status"`
+		Error  string `json:"error"`
+		Object string `json:"object"`
+		Reason string `json:"reason"`
+		Result struct {
+			Output string `json:"output"`
+		} `json:"result"`
 	}
 	if json.Unmarshal(body, &b) != nil {
-		return ""
+		return string(body)
+	}
+	if b.Result.Output != "" {
+		return fmt.Sprintf("%q", b.Result.Output)
+	}
+	if b.Reason != "" {
+		return b.Error + " " + b.Reason
 	}
 	return strings.TrimSpace(strings.Join([]string{b.Error, b.Status, b.Object}, " "))
 }
@@ -116,6 +166,7 @@ func renderEvent(ev json.RawMessage) string {
 		ResponseID string          `json:"response_id"`
 		Inputs     []string        `json:"input_item_ids"`
 		Error      *wire.TurnError `json:"error"`
+		Child      json.RawMessage `json:"child"`
 		Response   struct {
 			ID string `json:"id"`
 		} `json:"response"`
@@ -134,6 +185,9 @@ func renderEvent(ev json.RawMessage) string {
 	}
 	if e.Error != nil {
 		parts = append(parts, "error="+e.Error.Code)
+	}
+	if len(e.Child) > 0 {
+		parts = append(parts, string(e.Child))
 	}
 	return strings.Join(parts, " ")
 }

@@ -118,7 +118,43 @@ func (p *player) do(t *testing.T, line string) []string {
 		p.journal = p.core.Checkpoint()
 		return nil
 	}
+	if given, ok := strings.CutPrefix(line, "given "); ok {
+		p.given(t, words(t, given))
+		return nil
+	}
 	return p.step(p.parse(t, words(t, line)))
+}
+
+// given makes a precondition true that other events would take many lines to
+// reach.
+func (p *player) given(t *testing.T, a args) {
+	rec := wire.Record{Session: a.arg(0)}
+	switch a.verb {
+	case "work":
+		rec.Kind = wire.RecChild
+		rec.State = encode(childState{Work: &work{
+			Parent: a.get("parent"), ID: a.get("id"), Agent: a.get("agent"), Title: a.get("title"),
+			State: workState(first(a.get("state"), "launching")), Output: a.get("output"), Delivered: a.has("delivered"),
+		}})
+	case "drained":
+		rec.Kind, rec.State = wire.RecChild, encode(childState{Drained: a.get("id")})
+	case "rail":
+		rec.Kind = wire.RecRail
+		rec.State = encode(rail{Parent: a.get("parent"), Title: a.get("tool") + ":" + a.get("name"), Tool: a.get("tool"), Session: a.get("name")})
+	case "inbox":
+		p.core.session(a.arg(0)).named = true
+		return
+	case "harness": // that this process itself found
+		p.core.session(a.arg(0)).warm = a.arg(1)
+		return
+	case "identity":
+		rec.Kind = wire.RecIdentity
+		rec.State = encode(identity{Known: true, AgentID: a.get("agent"), SubAgent: a.get("sub"), ParentID: a.get("parent")})
+	default:
+		require.Failf(t, "unknown precondition", "%q", a.verb)
+	}
+	require.NoError(t, p.core.apply(rec))
+	p.journal = append(p.journal, rec)
 }
 
 func (p *player) step(ev Event) []string {

@@ -28,6 +28,9 @@ type durable struct {
 	Last     *wire.TurnEnd `json:"last,omitempty"`  // what the status says between turns
 	Outbox   []outEntry    `json:"outbox,omitempty"`
 	Recovery []string      `json:"recovery,omitempty"` // used recovery ids
+	Child    childState    `json:"child,omitzero"`     // its work for its parent
+	Rail     *rail         `json:"rail,omitempty"`     // its line to its parent's stream
+	Inbox    inbox         `json:"inbox,omitzero"`     // its children's results
 }
 
 // identity is what alone decides the harness of a session, and what a turn of
@@ -38,6 +41,9 @@ type identity struct {
 	AgentID   string `json:"agent_id,omitempty"`
 	SubAgent  string `json:"sub_agent,omitempty"`
 	ParentID  string `json:"parent_id,omitempty"`
+	AgentName string `json:"agent_name,omitempty"`
+	Wrapper   string `json:"wrapper,omitempty"`  // label: which program shows it
+	Dispatch  string `json:"dispatch,omitempty"` // label: the id of its latest dispatch
 	Override  string `json:"override,omitempty"`
 	Revision  string `json:"revision,omitempty"`
 	Model     string `json:"model,omitempty"`
@@ -64,6 +70,7 @@ type turn struct {
 	Agent    string        `json:"agent,omitempty"`
 	Inputs   []wire.Input  `json:"inputs,omitempty"`
 	Output   bool          `json:"output,omitempty"`
+	Text     string        `json:"text,omitempty"` // what it said, for its parent; bounded
 	End      *wire.TurnEnd `json:"end,omitempty"`
 }
 
@@ -104,6 +111,14 @@ type session struct {
 	waiting  []waiter // interrupts that wait for the turn's end
 	stopped  []string // queued items that a stop cancels when the turn has ended
 	closing  *closing // a delete or reset that waits for the program's end
+
+	named     bool   // a request named it in its path
+	warm      string // the harness that this process itself found; never restored
+	edge      *railEdge
+	wakes     waking
+	wakeTries int        // of the present connection
+	readers   []ToolCall // readings of the inbox that wait for their turn
+	reading   *reading
 }
 
 // view is what the server showed last.
@@ -182,6 +197,7 @@ func (c *Core) apply(r wire.Record) error {
 		s.Outbox = append(s.Outbox, outEntry{Turn: r.Turn, Out: *r.Out})
 		if s.Open != nil && s.Open.ID == r.Turn {
 			s.Open.Output = true
+			s.Open.hear(r.Out)
 		}
 	case wire.RecStored:
 		s.Outbox = slices.DeleteFunc(s.Outbox, func(e outEntry) bool { return e.Out.SourceID == r.Source })
@@ -191,6 +207,16 @@ func (c *Core) apply(r wire.Record) error {
 		s.Ended = slices.DeleteFunc(s.Ended, func(t *turn) bool { return t.ID == r.Turn })
 	case wire.RecRecoveryID:
 		s.Recovery = last(append(s.Recovery, r.Source), keptRecovery)
+	case wire.RecChild:
+		s.Child = childState{}
+		return json.Unmarshal(r.State, &s.Child)
+	case wire.RecRail:
+		s.Rail = nil
+		return json.Unmarshal(r.State, &s.Rail)
+	case wire.RecResult:
+		return s.applyResult(r.State)
+	case wire.RecDrained:
+		return s.applyDrained(r.State)
 	default:
 		return fmt.Errorf("record of an unknown kind %q: the journal is from a newer version", r.Kind)
 	}
@@ -236,6 +262,23 @@ func (s *session) applyEnded(r wire.Record) {
 		t.Inputs[i].Content = nil
 	}
 	s.Ended = append(s.Ended, t)
+}
+
+// keptText is how much of a turn's text is kept for the parent, in bytes. The
+// parent is shown less (outputLimit), and told how to read the rest.
+const keptText = 64 << 10
+
+// hear adds a stored piece to the text of the turn.
+func (t *turn) hear(out *wire.Outgoing) {
+	if out.ItemType != "message" || len(t.Text) >= keptText {
+		return
+	}
+	var item struct {
+		Content json.RawMessage `json:"content"`
+	}
+	if json.Unmarshal(out.ItemData, &item) == nil {
+		t.Text += wire.Text(item.Content)
+	}
 }
 
 // last keeps the newest n.

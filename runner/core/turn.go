@@ -28,6 +28,8 @@ func (c *Core) start(s *session, items []string) {
 	}
 	c.open(s, spec.Name, items)
 	s.live = true
+	s.warm = harness
+	s.turnBegan()
 	c.publishStatus(s)
 	c.publishInProgress(s, s.Open)
 	c.effect(StartTurn{Start: wire.TurnStart{
@@ -160,8 +162,13 @@ func (c *Core) finishTurns(s *session) {
 		s.terminal[t.ID] = true
 		c.publishEnd(s, t)
 		// A status between two turns would flicker; only a failure is worth it.
-		if more := n < len(s.Ended)-1 || len(s.Queued) > 0; !more || t.End.Outcome == wire.Failed {
+		more := n < len(s.Ended)-1 || len(s.Queued) > 0
+		if !more || t.End.Outcome == wire.Failed {
 			c.publishStatus(s)
+			c.reportTurn(s, t)
+		}
+		if !more {
+			c.rested(s)
 		}
 	}
 }

@@ -19,6 +19,10 @@ const (
 	RecEnded      RecordKind = "ended"    // Turn ended as End says
 	RecSeen       RecordKind = "seen"     // the server has the terminal response of Turn
 	RecRecoveryID RecordKind = "recovery" // Source: this recovery id is used up
+	RecChild      RecordKind = "child"    // State: the session's work for its parent
+	RecRail       RecordKind = "rail"     // State: the session's line to its parent's stream
+	RecResult     RecordKind = "result"   // State: a payload joins the session's inbox
+	RecDrained    RecordKind = "drained"  // State: what a reading of the inbox took and said
 )
 
 // ItemState is where a user's item stands.

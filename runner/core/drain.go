@@ -1,0 +1,244 @@
+package core
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/outrunner/outrunner/runner/wire"
+)
+
+// ToolCall is tools/call on POST /v1/sessions/{id}/mcp/execute
+// (sessions.md 2.3): a tool of the runner that an agent's server asks it to run.
+type ToolCall struct {
+	Req     Req
+	Session string
+	// Op names the execution: a repeat is told the same. "" = no name.
+	Op   string
+	Name string
+	Args json.RawMessage
+}
+
+// Evaluate asks for Evaluated: may this result be shown to the parent?
+type Evaluate struct {
+	Session string
+	Result  int // its place in the inbox
+	Event   json.RawMessage
+}
+
+// Evaluated answers Evaluate.
+type Evaluated struct {
+	Session string
+	Result  int
+	Action  string // POLICY_ACTION_...
+	Reason  string
+	Data    json.RawMessage // in the place of the output; null or absent = keep it
+	Err     error
+}
+
+// PatchLabels asks for LabelsPatched.
+type PatchLabels struct {
+	Session string
+	Labels  map[string]string
+}
+
+// LabelsPatched answers PatchLabels.
+type LabelsPatched struct {
+	Session string
+	Labels  map[string]string
+	Err     error
+}
+
+func (ToolCall) event()      {}
+func (Evaluated) event()     {}
+func (LabelsPatched) event() {}
+func (Evaluate) effect()     {}
+func (PatchLabels) effect()  {}
+
+// The labels by which a result survives without a journal
+// (subagents-catchup.md 16).
+const (
+	labelDispatch  = "omnigent.subagent.dispatch_id"
+	labelDelivered = "omnigent.subagent.delivered_id"
+	labelWrapper   = "omnigent.wrapper"
+)
+
+// outputLimit is how much of a result is shown, in characters.
+const outputLimit = 12_000
+
+const emptyInbox = "Inbox is empty — no completed tasks."
+
+// reading is one sys_read_inbox at work. A parent has one at a time; the next
+// waits, so that no result is shown to two.
+type reading struct {
+	call     ToolCall
+	items    []result
+	verdicts map[int]Evaluated
+}
+
+func (c *Core) onToolCall(ev ToolCall) {
+	s := c.session(ev.Session)
+	c.name(s)
+	if ev.Name != "sys_read_inbox" {
+		c.replyTool(ev.Req, "", fmt.Errorf("this runner has no tool named %q", ev.Name))
+		return
+	}
+	if at := slices.IndexFunc(s.Inbox.Answers, func(a answer) bool { return ev.Op != "" && a.Op == ev.Op }); at >= 0 {
+		c.replyTool(ev.Req, s.Inbox.Answers[at].Text, nil)
+		return
+	}
+	s.readers = append(s.readers, ev)
+	c.readInbox(s)
+}
+
+// readInbox begins the next reading, if none is at work.
+func (c *Core) readInbox(s *session) {
+	for s.reading == nil && len(s.readers) > 0 {
+		call := s.readers[0]
+		s.readers = s.readers[1:]
+		s.reading = &reading{call: call, items: slices.Clone(s.Inbox.Queue), verdicts: map[int]Evaluated{}}
+		for _, r := range s.reading.items {
+			if r.Status != workCancelled {
+				c.effect(Evaluate{Session: s.id, Result: r.N, Event: policyEvent(r)})
+			}
+		}
+		c.finishReading(s)
+	}
+}
+
+func policyEvent(r result) json.RawMessage {
+	return encode(map[string]any{"event": map[string]any{
+		"type": "PHASE_TOOL_RESULT", "data": r.Output,
+		"request_data": map[string]any{"name": "sys_session_send", "arguments": map[string]string{
+			"agent": r.Agent, "title": r.Title, "conversation_id": r.Child,
+		}},
+	}})
+}
+
+func (c *Core) onEvaluated(ev Evaluated) {
+	s := c.sessions[ev.Session]
+	if s.reading == nil {
+		return
+	}
+	s.reading.verdicts[ev.Result] = ev
+	c.finishReading(s)
+	c.readInbox(s)
+}
+
+// finishReading shows the results when every verdict is there: the text, what
+// it took from the inbox, and the receipts are one batch of records, and only
+// then the answer.
+func (c *Core) finishReading(s *session) {
+	rd := s.reading
+	for _, r := range rd.items {
+		if _, ok := rd.verdicts[r.N]; !ok && r.Status != workCancelled {
+			return
+		}
+	}
+	s.reading = nil
+	var blocks []string
+	d := drained{Op: rd.call.Op}
+	var final []result
+	for _, r := range rd.items {
+		text, shown := r.show(rd.verdicts[r.N])
+		blocks = append(blocks, text)
+		if shown {
+			d.Taken = append(d.Taken, r.N)
+			final = append(final, r)
+		}
+	}
+	d.Text = strings.Join(blocks, "\n\n")
+	if len(blocks) == 0 {
+		d.Text = emptyInbox
+	}
+	c.record(wire.Record{Kind: wire.RecDrained, Session: s.id, State: encode(d)})
+	for _, r := range final {
+		c.retire(r)
+	}
+	c.replyTool(rd.call.Req, d.Text, nil)
+}
+
+// retire ends the work whose result was shown, unless it was dispatched anew,
+// and has the server note the receipt.
+func (c *Core) retire(r result) {
+	kid := c.sessions[r.Child]
+	if kid == nil {
+		return
+	}
+	next := kid.Child
+	if next.Work != nil && next.Work.ID == r.WorkID {
+		next.Work, next.Drained = nil, r.WorkID
+	}
+	next.Receipt = r.WorkID
+	c.recordChild(kid, next)
+	c.effect(PatchLabels{Session: kid.id, Labels: map[string]string{labelDelivered: r.WorkID}})
+}
+
+func (c *Core) onLabelsPatched(ev LabelsPatched) {
+	s := c.sessions[ev.Session]
+	if id := ev.Labels[labelDelivered]; id != "" && id == s.Child.Receipt {
+		if ev.Err != nil {
+			c.log(s, Warn, "the server has no receipt of a result that was read", ev.Err)
+			return // written again at the next start
+		}
+		next := s.Child
+		next.Receipt = ""
+		c.recordChild(s, next)
+	}
+}
+
+// show renders a result, and tells whether it is shown for good: a policy that
+// could not be asked shows nothing and keeps it.
+func (r result) show(v Evaluated) (text string, final bool) {
+	who := r.Agent
+	if r.Title != "" {
+		who += ":" + r.Title
+	}
+	out := r.Output
+	if r.Status != workCancelled {
+		switch {
+		case v.Err != nil:
+			return fmt.Sprintf("[System: sub-agent task %s %s — %s: policy evaluation failed]", r.Child, r.Status, who), false
+		case v.Action == "POLICY_ACTION_DENY" || v.Action == "POLICY_ACTION_ASK":
+			out = fmt.Sprintf("[Result suppressed by policy: %s]", first(v.Reason, "no reason given"))
+		case len(v.Data) > 0 && string(v.Data) != "null":
+			if json.Unmarshal(v.Data, &out) != nil {
+				out = string(v.Data)
+			}
+		}
+	}
+	out = cut(out)
+	head := fmt.Sprintf("[System: sub-agent task %s %s — %s", r.Child, r.Status, who)
+	switch {
+	case r.Status == workCancelled && out == "":
+		return head + "]", true
+	case r.Status == workCancelled:
+		return head + "; output before cancellation: " + out + "]", true
+	case r.Status == workFailed:
+		return head + " error: " + out + "]", true
+	case strings.TrimSpace(out) == "":
+		return head + " produced no output]", true
+	}
+	return head + " returned: " + out + "]", true
+}
+
+// cut shortens a long output, and says how to read the rest.
+func cut(out string) string {
+	n := utf8.RuneCountInString(out)
+	if n <= outputLimit {
+		return out
+	}
+	return string([]rune(out)[:outputLimit]) + fmt.Sprintf(
+		"\n[cut: %d of %d characters; read the rest with sys_session_get_history tail_items=1 content_max_chars=%d]", outputLimit, n, n)
+}
+
+// replyTool answers a tool call in the shape of /mcp/execute.
+func (c *Core) replyTool(req Req, output string, err error) {
+	if err != nil {
+		c.reply(req, 200, encode(map[string]any{"error": map[string]any{"code": -32000, "message": err.Error()}}))
+		return
+	}
+	c.reply(req, 200, encode(map[string]any{"result": map[string]string{"output": output}}))
+}

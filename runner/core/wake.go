@@ -1,0 +1,141 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+)
+
+// A parent that is at rest is told that results wait, by a message to its
+// session (subagents-catchup.md 7). One such post is open per parent at most,
+// and only its own end ends it.
+
+// PostWake asks for WakePosted: a notice to a parent, tried a few times.
+type PostWake struct {
+	Session string
+	Text    string
+}
+
+// WakePosted answers PostWake.
+type WakePosted struct {
+	Session string
+	Err     error // it was given up
+}
+
+func (PostWake) effect()  {}
+func (WakePosted) event() {}
+
+// waking is the wake state of a parent.
+type waking struct {
+	posting  bool   // a post is open
+	flag     bool   // a wake is out and no turn of the parent has begun since
+	stranded bool   // the last post failed for good
+	again    bool   // a result came while a post was open that its text does not count
+	lastText string // the last recovery notice that was delivered in this episode
+	text     string // of the open post, if it is a recovery notice
+}
+
+// wakeRetries are the pauses of the stranded after a reconnect, in milliseconds.
+var wakeRetries = []int64{2000, 5000, 10_000, 30_000}
+
+// wake tells a parent of a result that was just queued.
+func (c *Core) wake(p *session, w work) {
+	switch {
+	case p.wakes.posting:
+		p.wakes.again = true
+	case !p.wakes.flag:
+		c.postWake(p, w, false)
+	}
+}
+
+// postWake posts a notice, unless the parent cannot take one: a program that
+// runs its input as a command is never sent words of ours.
+func (c *Core) postWake(p *session, w work, recovery bool) {
+	if len(p.Inbox.Queue) == 0 || w.Parent == "" {
+		return
+	}
+	if p.spec != nil {
+		if _, harness, err := c.resolve(p); err == nil {
+			if t, _ := c.cfg.Traits(harness); t.OneMessagePerTurn {
+				return
+			}
+		}
+	} else if !c.identified(p) {
+		p.wakes.stranded = true // asked again when the agent is known
+		return
+	}
+	n := len(p.Inbox.Queue)
+	plural := "s"
+	if n == 1 {
+		plural = ""
+	}
+	text := fmt.Sprintf("[System: sub-agent %s/%s finished (%s) — %d result%s waiting in inbox. Call sys_read_inbox to collect.]",
+		w.Agent, w.Title, w.State, n, plural)
+	if recovery && text == p.wakes.lastText {
+		return
+	}
+	p.wakes.posting, p.wakes.flag, p.wakes.again, p.wakes.text = true, true, false, ""
+	if recovery {
+		p.wakes.text = text
+	}
+	c.effect(PostWake{Session: p.id, Text: text})
+}
+
+func (c *Core) onWakePosted(ev WakePosted) {
+	p := c.sessions[ev.Session]
+	p.wakes.posting = false
+	if ev.Err != nil {
+		p.wakes.flag, p.wakes.stranded = false, true
+		c.log(p, Warn, "the parent could not be told of a result; it waits in the inbox", ev.Err)
+		c.rewake(p)
+		return
+	}
+	p.wakes.stranded = false
+	if p.wakes.text != "" {
+		p.wakes.lastText = p.wakes.text
+	}
+}
+
+// turnBegan: the parent runs, and will see what waits.
+func (s *session) turnBegan() { s.wakes.flag = false }
+
+// rested is called when a parent has come to rest: what it has not read, or was
+// not told of, is told again, once per state of things.
+func (c *Core) rested(p *session) {
+	if len(p.Inbox.Queue) == 0 {
+		p.wakes.lastText = ""
+		p.wakes.stranded = false
+		return
+	}
+	if p.wakes.posting || !p.wakes.flag && !p.wakes.stranded && !p.wakes.again {
+		return
+	}
+	p.wakes.flag, p.wakes.again = false, false
+	if w := c.latestResult(p); w != nil {
+		c.postWake(p, *w, true)
+	}
+}
+
+// rewake tries the stranded again after a while, as long as a connection is up.
+func (c *Core) rewake(p *session) {
+	if c.tunnel == 0 || p.wakeTries >= len(wakeRetries) {
+		return
+	}
+	c.effect(SetTimer{Session: p.id, Key: TimerWake, After: wakeRetries[p.wakeTries]})
+	p.wakeTries++
+}
+
+// wakeStranded tells a parent, whose agent was not known before, what waits.
+func (c *Core) wakeStranded(p *session) {
+	if p.wakes.stranded && p.Open == nil {
+		c.rested(p)
+	}
+}
+
+// latestResult is the work that finished last among what waits.
+func (c *Core) latestResult(p *session) *work {
+	if len(p.Inbox.Queue) == 0 {
+		return nil
+	}
+	r := slices.MaxFunc(p.Inbox.Queue, func(a, b result) int { return a.N - b.N })
+	return &work{Parent: p.id, Agent: r.Agent, Title: r.Title, State: r.Status}
+}
