@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/outrunner/outrunner/runner/wire"
 )
@@ -19,6 +20,32 @@ type Server interface {
 	// Store sends one item and returns the id under which the server keeps it.
 	// It is safe to repeat: the server keeps the first of equal source ids.
 	Store(ctx context.Context, session string, out wire.Outgoing) (id string, err error)
+
+	// Message posts a user message to a session: a wake, or a child's task.
+	// It may be held for a day by a human's approval.
+	Message(ctx context.Context, session, text string) error
+	// PatchLabels merges labels into a session's.
+	PatchLabels(ctx context.Context, session string, labels map[string]string) error
+	// CreateChild makes a child session; a title that is taken is
+	// wire.ErrConflict.
+	CreateChild(ctx context.Context, child wire.NewChild) (id string, err error)
+	// DeleteSession undoes a CreateChild.
+	DeleteSession(ctx context.Context, session string) error
+	// FindChild looks a child up by its agent and name; the newest that is not
+	// closed. ok is false when there is none.
+	FindChild(ctx context.Context, parent, agent, name string) (child wire.ChildSummary, ok bool, err error)
+	// Children lists all children of a session.
+	Children(ctx context.Context, parent string) ([]wire.ChildSummary, error)
+	// LatestText returns the text of the newest assistant message that lies
+	// after the item (after the last user message when the item is "" or not
+	// there). ok is false when there is none.
+	LatestText(ctx context.Context, session, after string) (text string, ok bool, err error)
+	// Evaluate asks for a policy verdict; the event is the request's body. An
+	// answer that is not a verdict is an error.
+	Evaluate(ctx context.Context, session string, event json.RawMessage) (wire.Verdict, error)
+	// CallTool has the server run a tool for a session's program: policy first,
+	// then whoever has the tool, this runner perhaps. The output is text.
+	CallTool(ctx context.Context, session string, call wire.ToolCall) (output string, err error)
 }
 
 // Specs turns a session's agent into a tree of specs. A session without an
@@ -56,6 +83,9 @@ type Harness interface {
 	// from Turn. It may overtake Turn: a turn that is not known yet is
 	// interrupted when it begins.
 	Interrupt(ctx context.Context, session, turn string) error
+	// Send hands something to a running turn. A turn or call that is not known
+	// any more is no error.
+	Send(ctx context.Context, session, turn string, msg wire.ToHarness) error
 	// Close ends whatever process is kept for a session.
 	Close(ctx context.Context, session string) error
 }

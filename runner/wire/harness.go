@@ -11,6 +11,8 @@ type Traits struct {
 	OneMessagePerTurn bool
 	// Native: a program in a terminal that keeps its own history.
 	Native bool
+	// History: each turn is given the conversation so far.
+	History bool
 }
 
 // TurnStart is everything a harness needs to run one turn.
@@ -26,6 +28,12 @@ type TurnStart struct {
 	Workspace string // "" = the runner's own
 	SpecDir   string
 	Inputs    []Input
+	// History is the conversation before the inputs, oldest first, for a
+	// harness that declares Traits.History (sessions.md 7.2).
+	History []json.RawMessage
+	// Tools are the schemas of the runner's tools that the agent may call
+	// (harness.md 2.3).
+	Tools []json.RawMessage
 }
 
 // Input is one message that a turn answers.
@@ -42,6 +50,16 @@ const (
 	ItemDone       = "response.output_item.done"
 	HeartbeatEvent = "response.heartbeat"
 )
+
+// ToHarness is something for a running turn.
+type ToHarness struct {
+	Type   string `json:"type"` // ToolResult
+	CallID string `json:"call_id"`
+	Output string `json:"output"`
+}
+
+// ToolResult answers a tool call of the turn (harness.md 2.3).
+const ToolResult = "tool_result"
 
 // HarnessEvent is one frame of a running turn.
 type HarnessEvent struct {

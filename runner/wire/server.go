@@ -15,6 +15,8 @@ var (
 	ErrRejected = errors.New("rejected by the server")
 	// ErrStaleCursor says that the listing must start again from the beginning.
 	ErrStaleCursor = errors.New("stale cursor")
+	// ErrConflict says that something of that name is there already (409).
+	ErrConflict = errors.New("conflict")
 )
 
 // Snapshot is what the runner reads of GET /v1/sessions/{id}: the authority
@@ -65,6 +67,49 @@ type Page struct {
 	Items   []Item
 	LastID  string
 	HasMore bool
+}
+
+// ChildSummary is one entry of GET /v1/sessions/{id}/child_sessions
+// (server.md 2.5).
+type ChildSummary struct {
+	ID           string            `json:"id"`
+	Title        string            `json:"title,omitempty"`
+	Tool         string            `json:"tool,omitempty"`
+	SessionName  string            `json:"session_name,omitempty"`
+	AgentName    string            `json:"agent_name,omitempty"`
+	Status       string            `json:"status,omitempty"` // current_task_status
+	Busy         bool              `json:"busy,omitempty"`
+	Labels       map[string]string `json:"labels,omitempty"`
+	ErrorCode    string            `json:"error_code,omitempty"`
+	ErrorMessage string            `json:"error_message,omitempty"`
+}
+
+// NewChild is the body of a POST /v1/sessions that makes a child
+// (sessions.md 12.1).
+type NewChild struct {
+	AgentID         string            `json:"agent_id"`
+	ParentID        string            `json:"parent_session_id"`
+	Title           string            `json:"title"`
+	SubAgentName    string            `json:"sub_agent_name"`
+	Labels          map[string]string `json:"labels"`
+	HarnessOverride string            `json:"harness_override,omitempty"`
+	ModelOverride   string            `json:"model_override,omitempty"`
+	ReasoningEffort string            `json:"reasoning_effort,omitempty"`
+}
+
+// Verdict is the server's word on a policy question (server.md 2.6).
+type Verdict struct {
+	Action string          `json:"result"`
+	Reason string          `json:"reason"`
+	Data   json.RawMessage `json:"data"`
+}
+
+// ToolCall is a tool that a running program asked for, as the server's /mcp
+// takes it (sessions.md 11). Op names the call; a repeat is the same call.
+type ToolCall struct {
+	Op   string
+	Name string
+	Args json.RawMessage
 }
 
 // Outgoing is an item that the server must store: the data of one
