@@ -223,6 +223,7 @@ func (c *Core) onSpecRead(ev SpecRead) {
 	case ev.Err == nil:
 		s.spec = ev.Spec
 		defer c.wakeStranded(s)
+		defer c.resumeSends(s)
 	case errors.Is(ev.Err, wire.ErrNotFound):
 		s.specErr = &wire.TurnError{
 			Code:        "session_agent_missing",

@@ -26,6 +26,7 @@ type Core struct {
 	tunnel   uint64          // the connection that is up; 0 = none
 	ops      []*statusOp     // statuses that wait for a snapshot
 	buried   map[string]bool // sessions that were deleted here
+	sendKeys int
 	now      Time
 	out      Out
 }
@@ -100,6 +101,20 @@ func (c *Core) handle(ev Event) {
 		c.onEvaluated(ev)
 	case LabelsPatched:
 		c.onLabelsPatched(ev)
+	case ChildrenRead:
+		c.onChildrenRead(ev)
+	case TextRead:
+		c.onTextRead(ev)
+	case ChildFound:
+		c.onChildFound(ev)
+	case ChildCreated:
+		c.onChildCreated(ev)
+	case ChildStamped:
+		c.onChildStamped(ev)
+	case TaskPosted:
+		c.onTaskPosted(ev)
+	case ToolAnswered:
+		c.onToolAnswered(ev)
 	case WakePosted:
 		c.onWakePosted(ev)
 	case Frame:
@@ -148,6 +163,20 @@ func (c *Core) stale(ev Event) bool {
 		return c.sessions[ev.Session] == nil
 	case WakePosted:
 		return c.sessions[ev.Session] == nil
+	case ChildrenRead:
+		return c.sessions[ev.Session] == nil
+	case TextRead:
+		return c.sessions[ev.Session] == nil
+	case ChildFound:
+		return c.sessions[ev.Session] == nil
+	case ChildCreated:
+		return c.sessions[ev.Session] == nil
+	case ChildStamped:
+		return c.sessions[ev.Session] == nil
+	case TaskPosted:
+		return c.sessions[ev.Session] == nil
+	case ToolAnswered:
+		return !c.current(ev.Session, ev.Turn)
 	case Frame:
 		if !c.current(ev.Session, ev.Turn) {
 			c.effect(Advance{Session: ev.Session, Turn: ev.Turn, Stop: true})

@@ -81,21 +81,25 @@ type reading struct {
 func (c *Core) onToolCall(ev ToolCall) {
 	s := c.session(ev.Session)
 	c.name(s)
-	if ev.Name != "sys_read_inbox" {
-		c.replyTool(ev.Req, "", fmt.Errorf("this runner has no tool named %q", ev.Name))
-		return
-	}
 	if at := slices.IndexFunc(s.Inbox.Answers, func(a answer) bool { return ev.Op != "" && a.Op == ev.Op }); at >= 0 {
 		c.replyTool(ev.Req, s.Inbox.Answers[at].Text, nil)
 		return
 	}
-	s.readers = append(s.readers, ev)
-	c.readInbox(s)
+	switch ev.Name {
+	case "sys_read_inbox":
+		s.readers = append(s.readers, ev)
+		c.recoverChildren(s)
+		c.readInbox(s)
+	case "sys_session_send":
+		c.beginSend(s, ev)
+	default:
+		c.replyTool(ev.Req, "", fmt.Errorf("this runner has no tool named %q", ev.Name))
+	}
 }
 
 // readInbox begins the next reading, if none is at work.
 func (c *Core) readInbox(s *session) {
-	for s.reading == nil && len(s.readers) > 0 {
+	for s.reading == nil && len(s.readers) > 0 && !s.recovery.busy() {
 		call := s.readers[0]
 		s.readers = s.readers[1:]
 		s.reading = &reading{call: call, items: slices.Clone(s.Inbox.Queue), verdicts: map[int]Evaluated{}}

@@ -52,6 +52,7 @@ func (c *Core) onInit(ev Init) {
 	if s.init.kind == plan.PlainInit || s.init.kind == plan.ResumeInit || !s.view.read {
 		s.scanned = 0 // this init is decided on a listing of its own
 	}
+	c.recoverChildren(s)
 	c.requestScan(s)
 	c.answerInit(s)
 	c.advance(s)

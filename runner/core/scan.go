@@ -156,6 +156,7 @@ func (c *Core) mergeItems(s *session, ev Scanned) {
 	if !s.view.foreign { // another runner's work is not ours to queue
 		c.queueInOrder(s, ev.Items, work)
 	}
+	c.scanWork(s, ev.Items)
 	n := len(ev.Items)
 	passed := ev.After != s.Cursor && !ev.Restarted && s.beyond(ev) == n // the cursor is ahead of this listing
 	if n > 0 && !passed {

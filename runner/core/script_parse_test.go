@@ -120,6 +120,24 @@ func (p *player) parse(t *testing.T, a args) Event {
 		return ev
 	case "< patched":
 		return LabelsPatched{Session: s, Labels: map[string]string{labelDelivered: a.arg(1)}, Err: failure(a.get("err"))}
+	case "< children":
+		return ChildrenRead{Session: s, Children: children(a), Err: failure(a.get("err"))}
+	case "< text":
+		return TextRead{Session: s, Text: a.get("text"), Found: hasPair(a, "text"), Err: failure(a.get("err"))}
+	case "< found":
+		ev := ChildFound{Session: s, Key: p.lastKey(), Err: failure(a.get("err"))}
+		if list := children(a); len(list) > 0 {
+			ev.Child, ev.Found = list[0], true
+		}
+		return ev
+	case "< created":
+		return ChildCreated{Session: s, Key: p.lastKey(), Child: a.arg(1), Err: failure(a.get("err"))}
+	case "< stamped":
+		return ChildStamped{Session: s, Key: p.lastKey(), Err: failure(a.get("err"))}
+	case "< posted":
+		return TaskPosted{Session: s, Key: p.lastKey(), Err: failure(a.get("err"))}
+	case "< answered":
+		return ToolAnswered{Session: s, Turn: a.arg(1), CallID: a.arg(2), Output: a.get("output"), Err: failure(a.get("err"))}
 	case "< woke":
 		return WakePosted{Session: s, Err: failure(a.get("err"))}
 	case "> get":
@@ -250,6 +268,43 @@ func items(t *testing.T, a args) []wire.Item {
 	return list
 }
 
+// lastKey names the send that began last.
+func (p *player) lastKey() string { return strconv.Itoa(p.core.sendKeys) }
+
+// children reads child=ID:status pairs, each followed by its own agent=,
+// title=, d=, v=, code=, after= and wrapper=.
+func children(a args) []wire.ChildSummary {
+	var list []wire.ChildSummary
+	for _, p := range a.pairs {
+		if p[0] == "child" {
+			id, status, _ := strings.Cut(p[1], ":")
+			list = append(list, wire.ChildSummary{ID: id, Status: status, Busy: status == "in_progress", Labels: map[string]string{}})
+			continue
+		}
+		if len(list) == 0 {
+			continue
+		}
+		c := &list[len(list)-1]
+		switch p[0] {
+		case "agent":
+			c.Tool = p[1]
+		case "title":
+			c.SessionName = p[1]
+		case "d":
+			c.Labels[labelDispatch] = p[1]
+		case "v":
+			c.Labels[labelDelivered] = p[1]
+		case "after":
+			c.Labels[labelAfter] = p[1]
+		case "wrapper":
+			c.Labels[labelWrapper] = p[1]
+		case "code":
+			c.ErrorCode, c.ErrorMessage = p[1], "it "+p[1]
+		}
+	}
+	return list
+}
+
 func hasPair(a args, key string) bool {
 	for _, p := range a.pairs {
 		if p[0] == key {
@@ -267,6 +322,8 @@ func failure(name string) error {
 		return wire.ErrNotFound
 	case "rejected":
 		return wire.ErrRejected
+	case "409":
+		return wire.ErrConflict
 	}
 	return errors.New(name)
 }

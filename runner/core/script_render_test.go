@@ -122,12 +122,30 @@ func renderEffect(e Effect) string {
 		return "interrupt " + e.Session + " " + e.Turn
 	case CloseHarness:
 		return "close harness " + e.Session
+	case ReadChildren:
+		return "read children " + e.Session
+	case ReadText:
+		return "read text " + e.Session + " after " + e.After
+	case FindChild:
+		return fmt.Sprintf("find child %s %s/%s", e.Session, e.Agent, e.Name)
+	case CreateChild:
+		return fmt.Sprintf("create child %s %s", e.Session, encode(e.Child))
+	case StampChild:
+		return fmt.Sprintf("stamp %s %s", e.Child, encode(e.Labels))
+	case PostTask:
+		return fmt.Sprintf("post %s %q", e.Child, e.Text)
+	case DeleteChild:
+		return "delete child " + e.Session
+	case CallTool:
+		return fmt.Sprintf("call tool %s %s %s %s", e.Turn, e.CallID, e.Call.Name, e.Call.Args)
+	case SendToTurn:
+		return fmt.Sprintf("send %s %s %s", e.Turn, e.Msg.CallID, e.Msg.Output)
 	case PostWake:
 		return "wake " + e.Session + " " + e.Text
 	case Evaluate:
 		return fmt.Sprintf("evaluate %s #%d", e.Session, e.Result)
 	case PatchLabels:
-		return fmt.Sprintf("patch %s %v", e.Session, e.Labels)
+		return fmt.Sprintf("patch %s %s", e.Session, encode(e.Labels))
 	case EndStream:
 		return "end stream " + e.Session
 	case Forget:

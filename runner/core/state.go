@@ -116,7 +116,12 @@ type session struct {
 	warm      string // the harness that this process itself found; never restored
 	edge      *railEdge
 	wakes     waking
-	wakeTries int        // of the present connection
+	wakeTries int // of the present connection
+	recovery  recovery
+	adopting  workState // what the server says of a child whose text is being read
+	sending   bool      // a task for it is being posted
+	sends     []*send   // of its own, to its children
+	ordinals  map[string]int
 	readers   []ToolCall // readings of the inbox that wait for their turn
 	reading   *reading
 }

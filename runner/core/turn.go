@@ -2,10 +2,10 @@ package core
 
 import (
 	"encoding/json"
+	"github.com/outrunner/outrunner/runner/wire"
 	"slices"
 	"strconv"
-
-	"github.com/outrunner/outrunner/runner/wire"
+	"strings"
 )
 
 // The bounds of a session's outbox in bytes of item data: above the first the
@@ -36,7 +36,7 @@ func (c *Core) start(s *session, items []string) {
 		Session: s.id, Turn: s.Open.ID, Response: s.Open.Response,
 		Harness: harness, Agent: spec.Name, Prompt: spec.Prompt, SpecDir: spec.Dir,
 		Model: first(s.Identity.Model, spec.Model), Effort: s.Identity.Effort,
-		Workspace: s.Identity.Workspace, Inputs: s.Open.Inputs,
+		Workspace: s.Identity.Workspace, Inputs: s.Open.Inputs, Tools: toolSchemas(spec),
 	}})
 }
 
@@ -80,6 +80,7 @@ func (c *Core) endItems(s *session, items []string, end wire.TurnEnd) {
 func (c *Core) onFrame(f Frame) {
 	s := c.sessions[f.Session]
 	switch out, ok := pieceOf(s.Open, f); {
+	case f.Item != nil && c.asked(s, f):
 	case ok:
 		c.store(s, out)
 	case f.Item != nil:
@@ -227,12 +228,8 @@ func outgoing(t *turn, n int, itemType string) wire.Outgoing {
 }
 
 func turnOf(out wire.Outgoing) string {
-	for i := len(out.SourceID) - 1; i >= 0; i-- {
-		if out.SourceID[i] == ':' {
-			return out.SourceID[:i]
-		}
-	}
-	return out.SourceID
+	turn, _, _ := strings.Cut(out.SourceID, ":")
+	return turn
 }
 
 func first(values ...string) string {

@@ -12,6 +12,7 @@ import (
 type workState string
 
 const (
+	workStamped   workState = "stamped" // its message is not known to be sent
 	workLaunching workState = "launching"
 	workRunning   workState = "running"
 	workWaiting   workState = "waiting"
@@ -33,6 +34,8 @@ type work struct {
 	State  workState `json:"state"`
 	Output string    `json:"output,omitempty"`
 	Ended  Time      `json:"ended,omitempty"`
+	// Stamp is the child's newest item at the dispatch, as far as is known.
+	Stamp string `json:"stamp,omitempty"`
 	// After is the child's newest turn at the dispatch: only a later one can
 	// finish this work.
 	After     string `json:"after,omitempty"`
@@ -122,7 +125,7 @@ func (c *Core) recordWork(s *session, w work) {
 // register begins a dispatch. It always replaces what was, and lets a drained
 // child deliver again.
 func (c *Core) register(s *session, w work) {
-	w.State = workLaunching
+	w.State = workStamped
 	if n := len(s.Turns); n > 0 {
 		w.After = s.Turns[n-1].ID
 	}
@@ -226,7 +229,7 @@ func (c *Core) deliver(s *session) lost {
 
 // started notes the first sign of life of a dispatched child.
 func (c *Core) started(s *session) {
-	if w := s.Child.Work; w != nil && (w.State == workLaunching || w.State == workWaiting) {
+	if w := s.Child.Work; w != nil && (w.State == workStamped || w.State == workLaunching || w.State == workWaiting) {
 		next := *w
 		next.State = workRunning
 		c.recordWork(s, next)

@@ -1,0 +1,394 @@
+package core
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/outrunner/outrunner/runner/wire"
+)
+
+// sys_session_send gives a child a task (subagents-catchup.md 8; sessions.md
+// 12.1). The stamp is journaled, and on the server, before the message is
+// posted; what is not sure after a crash is decided by the child's own items.
+
+// Questions of a send. Each carries the key of the send that asks.
+type (
+	// FindChild asks for ChildFound.
+	FindChild struct {
+		Session, Key, Agent, Name string
+	}
+	// CreateChild asks for ChildCreated.
+	CreateChild struct {
+		Session, Key string
+		Child        wire.NewChild
+	}
+	// StampChild asks for ChildStamped.
+	StampChild struct {
+		Session, Key, Child string
+		Labels              map[string]string
+	}
+	// PostTask asks for TaskPosted.
+	PostTask struct {
+		Session, Key, Child, Text string
+	}
+	// DeleteChild undoes a CreateChild; nobody waits for it.
+	DeleteChild struct{ Session string }
+)
+
+// Their answers.
+type (
+	// ChildFound answers FindChild.
+	ChildFound struct {
+		Session, Key string
+		Child        wire.ChildSummary
+		Found        bool
+		Err          error
+	}
+	// ChildCreated answers CreateChild.
+	ChildCreated struct {
+		Session, Key, Child string
+		Err                 error
+	}
+	// ChildStamped answers StampChild.
+	ChildStamped struct {
+		Session, Key string
+		Err          error
+	}
+	// TaskPosted answers PostTask.
+	TaskPosted struct {
+		Session, Key string
+		Err          error
+	}
+)
+
+func (FindChild) effect()   {}
+func (CreateChild) effect() {}
+func (StampChild) effect()  {}
+func (PostTask) effect()    {}
+func (DeleteChild) effect() {}
+func (ChildFound) event()   {}
+func (ChildCreated) event() {}
+func (ChildStamped) event() {}
+func (TaskPosted) event()   {}
+
+// sendArgs are the arguments of sys_session_send.
+type sendArgs struct {
+	Agent     string          `json:"agent"`
+	Title     string          `json:"title"`
+	SessionID string          `json:"session_id"`
+	Args      json.RawMessage `json:"args"`
+	input     struct {
+		Input  string `json:"input"`
+		Model  string `json:"model"`
+		Effort string `json:"reasoning_effort"`
+		// Harness is an override for the child.
+		Harness string `json:"harness"`
+	}
+}
+
+// send is one sys_session_send at work.
+type send struct {
+	key     string
+	call    ToolCall
+	reqs    []Req
+	args    sendArgs
+	child   string
+	agent   string
+	name    string
+	ordinal int // of a name made here; 0 = given
+	tries   int
+	found   bool // the server was asked for the child
+	isNew   bool
+	steer   bool // into a turn that runs
+	work    work
+}
+
+// createTries bounds how often a taken name is counted up.
+const createTries = 5
+
+func (c *Core) beginSend(p *session, call ToolCall) {
+	if call.Op != "" {
+		if at := slices.IndexFunc(p.sends, func(s *send) bool { return s.call.Op == call.Op }); at >= 0 {
+			p.sends[at].reqs = append(p.sends[at].reqs, call.Req) // the same call again
+			return
+		}
+	}
+	c.sendKeys++
+	s := &send{key: strconv.Itoa(c.sendKeys), call: call, reqs: []Req{call.Req}}
+	p.sends = append(p.sends, s)
+	if err := s.decode(); err != nil {
+		c.endSend(p, s, "Error: "+err.Error())
+		return
+	}
+	c.continueSend(p, s)
+}
+
+func (s *send) decode() error {
+	if json.Unmarshal(s.call.Args, &s.args) != nil {
+		return errors.New("the arguments must be an object")
+	}
+	if json.Unmarshal(s.args.Args, &s.args.input.Input) != nil && json.Unmarshal(s.args.Args, &s.args.input) != nil {
+		return errors.New(`"args" must be a string, or an object with "input"`)
+	}
+	a := s.args
+	switch {
+	case a.input.Input == "":
+		return errors.New(`"args" has no input for the sub-agent`)
+	case a.SessionID == "" && a.Agent == "":
+		return errors.New(`name an "agent" or a "session_id"`)
+	case a.SessionID != "" && (a.Agent != "" || a.Title != "" || a.input.Model != "" || a.input.Effort != "" || a.input.Harness != ""):
+		return errors.New(`with a "session_id", agent, title and the options of a new session are not allowed`)
+	}
+	s.agent, s.name = a.Agent, a.Title
+	return nil
+}
+
+// continueSend goes on once the parent's agent is known; without it nobody can
+// say which sub-agents it has.
+func (c *Core) continueSend(p *session, s *send) {
+	if !c.identified(p) {
+		return
+	}
+	s.found = true
+	spec, _, err := c.resolve(p)
+	if err != nil && spec == nil {
+		c.endSend(p, s, "Error: "+err.Message)
+		return
+	}
+	if len(spec.Agents) == 0 {
+		c.endSend(p, s, string(encode(map[string]string{"error": "tool 'sys_session_send' is not enabled for this agent: it declares no sub-agents"})))
+		return
+	}
+	if s.args.SessionID != "" {
+		c.effect(FindChild{Session: p.id, Key: s.key, Agent: "", Name: s.args.SessionID})
+		return
+	}
+	if !slices.ContainsFunc(spec.Agents, func(a *wire.Spec) bool { return a.Name == s.agent }) {
+		c.endSend(p, s, fmt.Sprintf("Error: the agent %q has no sub-agent %q", spec.Name, s.agent))
+		return
+	}
+	if s.name == "" {
+		s.ordinal = c.nextOrdinal(p, s.agent)
+		s.name = fmt.Sprintf("%s-%d", s.agent, s.ordinal)
+	}
+	c.effect(FindChild{Session: p.id, Key: s.key, Agent: s.agent, Name: s.name})
+}
+
+// nextOrdinal counts the children of an agent that have no name of their own.
+func (c *Core) nextOrdinal(p *session, agent string) int {
+	if p.ordinals == nil {
+		p.ordinals = map[string]int{}
+	}
+	p.ordinals[agent]++
+	return p.ordinals[agent]
+}
+
+func (p *session) sendOf(key string) *send {
+	if at := slices.IndexFunc(p.sends, func(s *send) bool { return s.key == key }); at >= 0 {
+		return p.sends[at]
+	}
+	return nil
+}
+
+func (c *Core) onChildFound(ev ChildFound) {
+	p := c.sessions[ev.Session]
+	s := p.sendOf(ev.Key)
+	switch {
+	case s == nil:
+	case ev.Err != nil:
+		c.endSend(p, s, "Error: the server could not be asked for the sub-agent: "+ev.Err.Error())
+	case !ev.Found && s.args.SessionID != "":
+		c.endSend(p, s, string(encode(map[string]string{"error": "session_not_found", "session_id": s.args.SessionID})))
+	case ev.Found && s.ordinal != 0:
+		c.renumber(p, s)
+	case ev.Found:
+		s.child = ev.Child.ID
+		s.agent = first(s.agent, ev.Child.Tool, ev.Child.AgentName, "agent")
+		s.name = first(s.name, ev.Child.SessionName)
+		c.toExisting(p, s, ev.Child.Busy)
+	default:
+		c.createChild(p, s)
+	}
+}
+
+// renumber takes the next name of an agent whose last one is taken.
+func (c *Core) renumber(p *session, s *send) {
+	s.ordinal = c.nextOrdinal(p, s.agent)
+	s.name = fmt.Sprintf("%s-%d", s.agent, s.ordinal)
+	c.effect(FindChild{Session: p.id, Key: s.key, Agent: s.agent, Name: s.name})
+}
+
+// toExisting gives a child that is there another task: into its turn if it
+// runs, else as a new dispatch.
+func (c *Core) toExisting(p *session, s *send, busy bool) {
+	kid := c.session(s.child)
+	w := kid.Child.Work
+	switch {
+	case w != nil && (w.State == workLaunching || w.State == workStamped):
+		c.endSend(p, s, "Error: the sub-agent is still starting its turn; retry in a moment")
+	case w != nil && (w.State == workRunning || w.State == workWaiting), w == nil && busy:
+		s.steer = true
+		c.effect(PostTask{Session: p.id, Key: s.key, Child: s.child, Text: s.args.input.Input})
+	default:
+		s.work = work{Parent: p.id, ID: c.workID(), Agent: s.agent, Title: s.name, Stamp: kid.newestItem()}
+		c.effect(StampChild{Session: p.id, Key: s.key, Child: s.child, Labels: map[string]string{
+			labelDispatch: s.work.ID, labelAfter: s.work.Stamp,
+		}})
+	}
+}
+
+// newestItem is the newest of the session's items that this runner knows.
+func (s *session) newestItem() string {
+	if n := len(s.Answered); n > 0 {
+		return s.Answered[n-1]
+	}
+	return s.Cursor
+}
+
+func (c *Core) createChild(p *session, s *send) {
+	spec, _, _ := c.resolve(p)
+	s.isNew = true
+	s.work = work{Parent: p.id, ID: c.workID(), Agent: s.agent, Title: s.name}
+	child := wire.NewChild{
+		AgentID: p.Identity.AgentID, ParentID: p.id, Title: s.agent + ":" + s.name, SubAgentName: s.agent,
+		Labels:          map[string]string{labelDispatch: s.work.ID},
+		HarnessOverride: s.args.input.Harness, ReasoningEffort: s.args.input.Effort,
+		ModelOverride: s.args.input.Model,
+	}
+	if sub := spec.Find(s.agent); child.ModelOverride == "" && sub != nil && sub.Model == "" {
+		child.ModelOverride = p.Identity.Model
+	}
+	c.effect(CreateChild{Session: p.id, Key: s.key, Child: child})
+}
+
+func (c *Core) onChildCreated(ev ChildCreated) {
+	p := c.sessions[ev.Session]
+	s := p.sendOf(ev.Key)
+	switch {
+	case s == nil:
+	case errors.Is(ev.Err, wire.ErrConflict) && s.ordinal != 0 && s.tries < createTries:
+		s.tries++
+		s.ordinal = c.nextOrdinal(p, s.agent)
+		s.name = fmt.Sprintf("%s-%d", s.agent, s.ordinal)
+		c.createChild(p, s)
+	case ev.Err != nil:
+		c.endSend(p, s, "Error: the sub-agent could not be created: "+ev.Err.Error())
+	default:
+		s.child = ev.Child
+		c.publish(p, map[string]string{
+			"type": "session.created", "conversation_id": p.id, "child_session_id": s.child,
+			"agent_id": p.Identity.AgentID, "parent_session_id": p.id,
+		})
+		c.dispatch(p, s)
+	}
+}
+
+func (c *Core) onChildStamped(ev ChildStamped) {
+	p := c.sessions[ev.Session]
+	s := p.sendOf(ev.Key)
+	switch {
+	case s == nil:
+	case s.steer && ev.Err != nil:
+		c.log(p, Warn, "the server has no stamp of a task that was sent", ev.Err)
+	case s.steer:
+	case ev.Err != nil:
+		c.endSend(p, s, "Error: the sub-agent could not be given a task: "+ev.Err.Error())
+	default:
+		c.dispatch(p, s)
+	}
+}
+
+// dispatch registers the work of a child that is stamped, and posts its task.
+func (c *Core) dispatch(p *session, s *send) {
+	kid := c.session(s.child)
+	c.record(wire.Record{Kind: wire.RecRail, Session: kid.id, State: encode(rail{
+		Parent: p.id, Title: s.agent + ":" + s.name, Tool: s.agent, Session: s.name,
+	})})
+	kid.sending = true
+	c.register(kid, s.work)
+	edge := railEdge{status: "launching"}
+	kid.edge = &edge
+	c.publishChild(kid, edge, nil)
+	c.effect(PostTask{Session: p.id, Key: s.key, Child: kid.id, Text: s.args.input.Input})
+}
+
+func (c *Core) onTaskPosted(ev TaskPosted) {
+	p := c.sessions[ev.Session]
+	s := p.sendOf(ev.Key)
+	if s == nil {
+		return
+	}
+	kid := c.session(s.child)
+	kid.sending = false
+	switch {
+	case ev.Err != nil && s.steer:
+		c.endSend(p, s, "Error: the message could not be sent: "+ev.Err.Error())
+	case ev.Err != nil:
+		c.undoSend(s, kid)
+		c.endSend(p, s, "Error: the task could not be sent: "+ev.Err.Error())
+	case s.steer:
+		c.steered(p, s, kid)
+		c.endSend(p, s, s.handle("running"))
+	default:
+		c.launched(kid)
+		c.endSend(p, s, s.handle("launching"))
+	}
+}
+
+// steered: the message went into a turn that ran. If that turn ended meanwhile
+// it is a new dispatch.
+func (c *Core) steered(p *session, s *send, kid *session) {
+	if w := kid.Child.Work; w != nil && (w.State == workRunning || w.State == workWaiting) {
+		return
+	}
+	w := work{Parent: p.id, ID: c.workID(), Agent: s.agent, Title: s.name, Stamp: kid.newestItem()}
+	c.register(kid, w)
+	w.State = workRunning
+	c.recordWork(kid, w)
+	c.effect(StampChild{Session: p.id, Key: s.key, Child: kid.id, Labels: map[string]string{labelDispatch: w.ID}})
+}
+
+// undoSend takes a dispatch back whose message was not taken. The receipt of a
+// continued child keeps a restart from taking its last text for an answer.
+func (c *Core) undoSend(s *send, kid *session) {
+	c.record(wire.Record{Kind: wire.RecRail, Session: kid.id, State: json.RawMessage("null")})
+	kid.edge = nil
+	if s.isNew {
+		c.recordChild(kid, childState{Receipt: kid.Child.Receipt})
+		c.effect(DeleteChild{Session: kid.id})
+		return
+	}
+	c.recordChild(kid, childState{Receipt: s.work.ID})
+	c.effect(PatchLabels{Session: kid.id, Labels: map[string]string{labelDelivered: s.work.ID}})
+}
+
+func (s *send) handle(status string) string {
+	return string(encode(map[string]string{
+		"task_id": s.child, "handle_id": s.child, "conversation_id": s.child, "kind": "sub_agent",
+		"agent": s.agent, "title": s.name, "status": status,
+		"message": "The sub-agent works on it. Its result arrives in your inbox; read it with sys_read_inbox.",
+	}))
+}
+
+// endSend answers a send and whoever joined it, the same now and later.
+func (c *Core) endSend(p *session, s *send, text string) {
+	p.sends = slices.DeleteFunc(p.sends, func(o *send) bool { return o == s })
+	if s.call.Op != "" {
+		c.record(wire.Record{Kind: wire.RecDrained, Session: p.id, State: encode(drained{Op: s.call.Op, Text: text})})
+	}
+	for _, req := range s.reqs {
+		c.replyTool(req, text, nil)
+	}
+}
+
+// resumeSends carries on what waited for the parent's agent.
+func (c *Core) resumeSends(p *session) {
+	for _, s := range slices.Clone(p.sends) {
+		if !s.found {
+			c.continueSend(p, s)
+		}
+	}
+}
