@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -83,9 +84,12 @@ func (d *driver) execute(ctx context.Context, e core.Effect) {
 		d.running.Go(func() { d.interrupt(ctx, e) })
 	case core.CloseHarness:
 		d.running.Go(func() { d.closeHarness(ctx, e) })
+	default:
+		if !d.ask(ctx, e) {
+			panic(fmt.Sprintf("runner: no way to carry out %T", e))
+		}
 	}
 }
-
 func (d *driver) logLine(e core.Log) {
 	attrs := []any{"session", e.Session}
 	if e.Err != nil {

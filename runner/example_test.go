@@ -15,8 +15,10 @@ import (
 	"github.com/outrunner/outrunner/runner/wire"
 )
 
-// notebook is a server that keeps what it is given: the least a runner needs.
+// notebook is a server that keeps what it is given. It has no sub-agents: the
+// calls for those are the embedded interface's, and are never made.
 type notebook struct {
+	runner.Server
 	stored chan string
 }
 
@@ -51,6 +53,8 @@ func (parrot) Turn(_ context.Context, start wire.TurnStart, emit func(wire.Harne
 	}
 	return wire.TurnEnd{Outcome: wire.Completed}
 }
+
+func (parrot) Send(context.Context, string, string, wire.ToHarness) error { return nil }
 
 func (parrot) Interrupt(context.Context, string, string) error { return nil }
 func (parrot) Close(context.Context, string) error             { return nil }

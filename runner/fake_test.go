@@ -37,7 +37,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	return &world{
 		t: t, server: newFakeServer(), harness: newFakeHarness(), journal: &MemoryJournal{},
-		timing: Timing{StoreRetry: time.Millisecond, Identity: 200 * time.Millisecond},
+		timing: Timing{StoreRetry: time.Millisecond, Identity: 200 * time.Millisecond, Tool: 3 * time.Second},
 	}
 }
 
@@ -181,12 +181,16 @@ func short(ev map[string]any) string {
 
 // fakeServer is the server's API: snapshots, items, stored items.
 type fakeServer struct {
-	mu      sync.Mutex
-	snaps   map[string]wire.Snapshot
-	items   map[string][]wire.Item
-	stored  []string // source id and text
-	fail    func(call string) error
-	changed chan struct{}
+	mu       sync.Mutex
+	snaps    map[string]wire.Snapshot
+	items    map[string][]wire.Item
+	stored   []string // source id and text
+	messages []string
+	labels   []string
+	spec     *wire.Spec
+	tool     func(wire.ToolCall) (string, error)
+	fail     func(call string) error
+	changed  chan struct{}
 }
 
 func newFakeServer() *fakeServer {
@@ -242,6 +246,9 @@ func (f *fakeServer) Spec(context.Context, string, string, string) (*wire.Spec, 
 	if err := f.check("spec"); err != nil {
 		return nil, err
 	}
+	if f.spec != nil {
+		return f.spec, nil
+	}
 	return &wire.Spec{Name: "shell", Harness: "acp:shell"}, nil
 }
 
@@ -265,6 +272,64 @@ func (f *fakeServer) Store(_ context.Context, session string, out wire.Outgoing)
 	return "item-" + out.SourceID, nil
 }
 
+func (f *fakeServer) Message(_ context.Context, session, text string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.check("message"); err != nil {
+		return err
+	}
+	f.messages = append(f.messages, session+": "+text)
+	return nil
+}
+
+func (f *fakeServer) PatchLabels(_ context.Context, session string, labels map[string]string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.check("labels"); err != nil {
+		return err
+	}
+	for k, v := range labels {
+		f.labels = append(f.labels, session+" "+k+"="+v)
+	}
+	return nil
+}
+
+func (f *fakeServer) CreateChild(_ context.Context, child wire.NewChild) (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.check("create"); err != nil {
+		return "", err
+	}
+	f.snaps["kid"] = wire.Snapshot{ID: "kid", AgentID: child.AgentID, ParentID: child.ParentID, SubAgentName: child.SubAgentName, RunnerID: "me"}
+	return "kid", nil
+}
+
+func (f *fakeServer) DeleteSession(context.Context, string) error { return nil }
+
+func (f *fakeServer) FindChild(context.Context, string, string, string) (wire.ChildSummary, bool, error) {
+	return wire.ChildSummary{}, false, nil
+}
+
+func (f *fakeServer) Children(context.Context, string) ([]wire.ChildSummary, error) { return nil, nil }
+
+func (f *fakeServer) LatestText(context.Context, string, string) (string, bool, error) {
+	return "", false, nil
+}
+
+func (f *fakeServer) Evaluate(context.Context, string, json.RawMessage) (wire.Verdict, error) {
+	return wire.Verdict{Action: "POLICY_ACTION_ALLOW"}, nil
+}
+
+func (f *fakeServer) CallTool(_ context.Context, _ string, call wire.ToolCall) (string, error) {
+	f.mu.Lock()
+	run := f.tool
+	f.mu.Unlock()
+	if run == nil {
+		return "", errDown
+	}
+	return run(call)
+}
+
 // texts returns what was stored of each source id, in order.
 func (f *fakeServer) texts() (ids, texts []string) {
 	f.mu.Lock()
@@ -282,26 +347,34 @@ type fakeHarness struct {
 	started []string
 	cancels map[string]context.CancelFunc // by turn
 	early   map[string]bool               // turns interrupted before they began
+	results chan wire.ToHarness           // what was sent to turns
+	history []string
 	program map[string]func(ctx context.Context, emit func(wire.HarnessEvent) error) wire.TurnEnd
 }
 
 func newFakeHarness() *fakeHarness {
 	return &fakeHarness{
-		cancels: map[string]context.CancelFunc{}, early: map[string]bool{},
+		cancels: map[string]context.CancelFunc{}, early: map[string]bool{}, results: make(chan wire.ToHarness, 100),
 		program: map[string]func(context.Context, func(wire.HarnessEvent) error) wire.TurnEnd{},
 	}
 }
 
 func (h *fakeHarness) Traits(id string) (wire.Traits, bool) {
+	if id == "acp:chat" {
+		return wire.Traits{History: true}, true
+	}
 	return wire.Traits{OneMessagePerTurn: true}, id == "acp:shell"
 }
 
 func (h *fakeHarness) Turn(ctx context.Context, start wire.TurnStart, emit func(wire.HarnessEvent) error) wire.TurnEnd {
-	text := wire.Text(start.Inputs[0].Content)
+	text := wire.Text(start.Inputs[len(start.Inputs)-1].Content)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	h.mu.Lock()
 	h.started = append(h.started, text)
+	for _, item := range start.History {
+		h.history = append(h.history, string(item))
+	}
 	h.cancels[start.Turn] = cancel
 	if h.early[start.Turn] {
 		cancel()
@@ -334,6 +407,11 @@ func (h *fakeHarness) Interrupt(_ context.Context, _, turn string) error {
 	} else {
 		h.early[turn] = true
 	}
+	return nil
+}
+
+func (h *fakeHarness) Send(_ context.Context, _, _ string, msg wire.ToHarness) error {
+	h.results <- msg
 	return nil
 }
 

@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/outrunner/outrunner/runner/core"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
-
-	"github.com/outrunner/outrunner/runner/core"
+	"time"
 )
 
 // maxBody is the largest request body that is read, in bytes: the wire's own
@@ -50,6 +50,8 @@ func (r *Runner) route(w http.ResponseWriter, req *http.Request) {
 		r.method(w, req, methods{http.MethodPost: func() { r.sessionEvent(w, req, s) }})
 	case "stream":
 		r.method(w, req, methods{http.MethodGet: func() { r.stream(w, req, s) }})
+	case "mcp/execute":
+		r.method(w, req, methods{http.MethodPost: func() { r.executeTool(w, req, s) }})
 	case "reset-state":
 		r.method(w, req, methods{http.MethodPost: func() { r.reset(w, req, s, core.ResetState) }})
 	case "agent-cache/reset":
@@ -133,6 +135,10 @@ func (r *Runner) sessionEvent(w http.ResponseWriter, req *http.Request, session 
 		m := decodeMessage(body)
 		m.Session = session
 		r.forward(w, req, func(q core.Req) core.Event { m.Req = q; return m })
+	case "external_session_status":
+		ev := decodeStatus(body)
+		ev.Session = session
+		r.forward(w, req, func(q core.Req) core.Event { ev.Req = q; return ev })
 	case "effort_change":
 		effort, ok := stringOrNull(body["effort"])
 		if !ok {
@@ -191,7 +197,12 @@ const (
 // forward posts one event in arrival order and writes the core's reply. It
 // waits as long as the core may need, then says why there is no answer.
 func (r *Runner) forward(w http.ResponseWriter, req *http.Request, event func(core.Req) core.Event) {
-	ctx, cancel := context.WithTimeout(req.Context(), r.timing.Request)
+	r.forwardWithin(w, req, r.timing.Request, event)
+}
+
+// forwardWithin is forward with a deadline of its own.
+func (r *Runner) forwardWithin(w http.ResponseWriter, req *http.Request, wait time.Duration, event func(core.Req) core.Event) {
+	ctx, cancel := context.WithTimeout(req.Context(), wait)
 	defer cancel()
 	id, reply := r.driver.replies.open()
 	defer r.driver.replies.close(id)

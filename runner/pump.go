@@ -114,9 +114,16 @@ func (p *pump) run(ctx context.Context) {
 		}
 		p.d.r.loop.answer(core.TurnEnded{Session: p.start.Session, Turn: p.start.Turn, N: p.n, End: end})
 	}()
+	if traits, _ := p.d.r.cfg.Harness.Traits(p.start.Harness); traits.History {
+		start, err := p.d.history(ctx, p.start)
+		if err != nil {
+			end = failed(wire.CodeInternal, fmt.Sprintf("The program was not started: %v. Send the message again when the server is well.", err))
+			return
+		}
+		p.start = start
+	}
 	end = p.d.r.cfg.Harness.Turn(ctx, p.start, p.emit)
 }
-
 func failed(code, msg string) wire.TurnEnd {
 	return wire.TurnEnd{Outcome: wire.Failed, Error: &wire.TurnError{Code: code, Message: msg}}
 }

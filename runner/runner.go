@@ -56,6 +56,9 @@ type Timing struct {
 	Heartbeat time.Duration
 	// Request is how long a request waits for its reply. Default 9 s.
 	Request time.Duration
+	// Tool is how long a tool of the runner may take. Default 2 min: the server
+	// waits two hours, and a repeat of the operation joins or is told the same.
+	Tool time.Duration
 	// SegmentAge is how long text waits for its segment to be closed at a line
 	// border. Default 1 s.
 	SegmentAge time.Duration
@@ -74,6 +77,7 @@ func (t Timing) withDefaults() Timing {
 	}
 	set(&t.Heartbeat, 15*time.Second)
 	set(&t.Request, 9*time.Second)
+	set(&t.Tool, 2*time.Minute)
 	set(&t.SegmentAge, time.Second)
 	set(&t.Identity, 5*time.Second)
 	set(&t.StoreRetry, 100*time.Millisecond)

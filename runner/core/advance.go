@@ -211,8 +211,10 @@ func (c *Core) onSnapshotRead(ev SnapshotRead) {
 	}
 	c.mergeSnapshot(s, ev.Snapshot)
 	c.resumeOps(s.id, false)
+	c.resumeSends(s)
+	c.wakeStranded(s)
 	c.answerInit(s)
-	c.advance(s)
+c.advance(s)
 }
 
 func (c *Core) onSpecRead(ev SpecRead) {
@@ -250,7 +252,8 @@ func (c *Core) identityFailed(s *session, err error) {
 	c.log(s, Warn, "cannot tell which agent the session runs", err)
 	c.deferVerdict(s)
 	c.refuseInit(s, 503, "spec_resolver_failed", "The server could not say which agent this session runs.")
-	var accepted []string
+	c.failSends(s, err)
+var accepted []string
 	for _, q := range s.Queued {
 		if !q.Scanned {
 			accepted = append(accepted, q.ID)

@@ -101,9 +101,19 @@ func (c *Core) onRequestGone(ev RequestGone) {
 		if s.closing != nil {
 			s.closing.reqs = slices.DeleteFunc(s.closing.reqs, func(r Req) bool { return r == ev.Req })
 		}
+		c.readerGone(s, ev.Req)
 	}
 }
 
+// readerGone drops a reading of the inbox that nobody waits for and that has no
+// name under which it could be asked for again: it would show results to nobody.
+func (c *Core) readerGone(s *session, req Req) {
+	s.readers = slices.DeleteFunc(s.readers, func(t ToolCall) bool { return t.Req == req && t.Op == "" })
+	if s.reading != nil && s.reading.call.Req == req && s.reading.call.Op == "" {
+		s.reading = nil
+		c.readInbox(s)
+	}
+}
 func (c *Core) onDelete(ev Delete) {
 	s := c.sessions[ev.Session]
 	if s == nil {

@@ -392,3 +392,12 @@ func (c *Core) resumeSends(p *session) {
 		}
 	}
 }
+
+// failSends ends what cannot wait for the parent's agent any longer.
+func (c *Core) failSends(p *session, err error) {
+	for _, s := range slices.Clone(p.sends) {
+		if !s.found {
+			c.endSend(p, s, "Error: the server could not say which agent this session runs: "+err.Error())
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/outrunner/outrunner/runner/core"
+	"github.com/outrunner/outrunner/runner/wire"
+)
+
+// The server calls for parents and their children. Each is asked by the core
+// and answered by one event; none of them is waited for by anything else.
+
+// wakeTries and wakePause are how a wake is tried before its parent counts as
+// stranded; the pause doubles (subagents-catchup.md 7).
+const (
+	wakeTries = 3
+	wakePause = 500 * time.Millisecond
+)
+
+// ask carries out an effect of a parent or child in a goroutine of its own. It
+// returns false for an effect that is none of these.
+func (d *driver) ask(ctx context.Context, e core.Effect) bool {
+	srv := d.r.cfg.Server
+	answer := d.r.loop.answer
+	var run func()
+	switch e := e.(type) {
+	case core.PostWake:
+		run = func() { answer(core.WakePosted{Session: e.Session, Err: d.postWake(ctx, e)}) }
+	case core.Evaluate:
+		run = func() {
+			v, err := srv.Evaluate(ctx, e.Session, e.Event)
+			answer(core.Evaluated{Session: e.Session, Result: e.Result, Action: v.Action, Reason: v.Reason, Data: v.Data, Err: err})
+		}
+	case core.PatchLabels:
+		run = func() {
+			err := srv.PatchLabels(ctx, e.Session, e.Labels)
+			answer(core.LabelsPatched{Session: e.Session, Labels: e.Labels, Err: err})
+		}
+	case core.ReadChildren:
+		run = func() {
+			list, err := srv.Children(ctx, e.Session)
+			answer(core.ChildrenRead{Session: e.Session, Children: list, Err: err})
+		}
+	case core.ReadText:
+		run = func() {
+			text, ok, err := srv.LatestText(ctx, e.Session, e.After)
+			answer(core.TextRead{Session: e.Session, Text: text, Found: ok, Err: err})
+		}
+	case core.FindChild:
+		run = func() {
+			child, ok, err := srv.FindChild(ctx, e.Session, e.Agent, e.Name)
+			answer(core.ChildFound{Session: e.Session, Key: e.Key, Child: child, Found: ok, Err: err})
+		}
+	case core.CreateChild:
+		run = func() {
+			id, err := srv.CreateChild(ctx, e.Child)
+			answer(core.ChildCreated{Session: e.Session, Key: e.Key, Child: id, Err: err})
+		}
+	case core.StampChild:
+		run = func() {
+			err := srv.PatchLabels(ctx, e.Child, e.Labels)
+			answer(core.ChildStamped{Session: e.Session, Key: e.Key, Err: err})
+		}
+	case core.PostTask:
+		run = func() {
+			err := srv.Message(ctx, e.Child, e.Text)
+			crashAt("sent")
+			answer(core.TaskPosted{Session: e.Session, Key: e.Key, Err: err})
+		}
+	case core.DeleteChild:
+		run = func() {
+			if err := srv.DeleteSession(ctx, e.Session); err != nil {
+				d.log.Warn("a sub-agent that could not be given its task stays behind", "session", e.Session, "error", err)
+			}
+		}
+	case core.CallTool:
+		run = func() {
+			out, err := srv.CallTool(ctx, e.Session, e.Call)
+			answer(core.ToolAnswered{Session: e.Session, Turn: e.Turn, CallID: e.CallID, Output: out, Err: err})
+		}
+	case core.SendToTurn:
+		run = func() {
+			if err := d.r.cfg.Harness.Send(ctx, e.Session, e.Turn, e.Msg); err != nil {
+				d.log.Warn("handing a tool's result to the program", "session", e.Session, "turn", e.Turn, "error", err)
+			}
+		}
+	default:
+		return false
+	}
+	d.running.Go(run)
+	return true
+}
+
+func (d *driver) postWake(ctx context.Context, e core.PostWake) error {
+	pause := wakePause
+	for n := 1; ; n++ {
+		err := d.r.cfg.Server.Message(ctx, e.Session, e.Text)
+		if err == nil || n == wakeTries || errors.Is(err, wire.ErrRejected) || errors.Is(err, wire.ErrNotFound) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
+		pause *= 2
+	}
+}
+
+// historyPages bounds the conversation that a program is given, in pages of
+// 100 items.
+const historyPages = 100
+
+// history reads the conversation before the inputs of a turn, for a program
+// that keeps none (sessions.md 7). What cannot be read fails the turn: a
+// program that has half of a conversation answers another question.
+func (d *driver) history(ctx context.Context, start wire.TurnStart) (wire.TurnStart, error) {
+	inputs := map[string]bool{}
+	for _, in := range start.Inputs {
+		inputs[in.ItemID] = true
+	}
+	after := ""
+	for range historyPages {
+		var page wire.Page
+		err := d.try(ctx, func(ctx context.Context) (err error) {
+			page, err = d.r.cfg.Server.Items(ctx, start.Session, after, 100)
+			return err
+		})
+		if err != nil {
+			return start, fmt.Errorf("reading the conversation: %w", err)
+		}
+		for _, it := range page.Items {
+			if inputs[it.ID] {
+				return start, nil // what lies behind is not answered yet
+			}
+			if item := wire.HistoryItem(it); item != nil {
+				start.History = append(start.History, item)
+			}
+		}
+		if !page.HasMore || page.LastID == after {
+			break
+		}
+		after = page.LastID
+	}
+	return start, nil
+}
