@@ -134,6 +134,10 @@ func (r *Runner) sessionEvent(w http.ResponseWriter, req *http.Request, session 
 	case "message":
 		m := decodeMessage(body)
 		m.Session = session
+		if req.URL.Query().Get("stream") == "true" {
+			r.streamTurn(w, req, m)
+			return
+		}
 		r.forward(w, req, func(q core.Req) core.Event { m.Req = q; return m })
 	case "external_session_status":
 		ev := decodeStatus(body)

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"sync"
 )
@@ -20,7 +21,8 @@ const (
 type outlet struct {
 	mu     sync.Mutex
 	reader *reader
-	turn   string // whose deltas may pass
+	taps   []*reader // of requests that stream their own turn
+	turn   string    // whose deltas may pass
 }
 
 // outlets are the outlets of all sessions.
@@ -89,20 +91,39 @@ func (o *outlets) closeAll() {
 	}
 	o.mu.Unlock()
 	for _, out := range all {
-		if r := out.current(); r != nil {
+		for _, r := range out.all() {
 			r.end(endCut)
 		}
 	}
 }
 
-func (o *outlet) current() *reader {
+// all are those who read the stream now.
+func (o *outlet) all() []*reader {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.reader
+	if o.reader == nil {
+		return slices.Clone(o.taps)
+	}
+	return append([]*reader{o.reader}, o.taps...)
+}
+
+// tap adds a reader beside the session's one; it takes no end from others.
+func (o *outlet) tap() *reader {
+	r := newReader()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.taps = append(o.taps, r)
+	return r
+}
+
+func (o *outlet) untap(r *reader) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.taps = slices.DeleteFunc(o.taps, func(t *reader) bool { return t == r })
 }
 
 func (o *outlet) publish(event json.RawMessage, covers string) {
-	if r := o.current(); r != nil {
+	for _, r := range o.all() {
 		r.put(frame{data: event, covers: covers})
 	}
 }
@@ -117,10 +138,10 @@ func (o *outlet) begin(turn string) {
 // delta passes a preview on; one of a turn that is not current is dropped.
 func (o *outlet) delta(turn, typ, message string, index int, text string) {
 	o.mu.Lock()
-	r := o.reader
 	current := o.turn == turn
 	o.mu.Unlock()
-	if r == nil || !current {
+	readers := o.all()
+	if len(readers) == 0 || !current {
 		return
 	}
 	quoted, err := json.Marshal(text)
@@ -137,12 +158,14 @@ func (o *outlet) delta(turn, typ, message string, index int, text string) {
 	data = append(data, `","index":`...)
 	data = strconv.AppendInt(data, int64(index), 10)
 	data = append(data, '}')
-	r.put(frame{data: data, preview: true})
+	for _, r := range readers {
+		r.put(frame{data: data, preview: true})
+	}
 }
 
 // finish ends the stream for good.
 func (o *outlet) finish() {
-	if r := o.current(); r != nil {
+	for _, r := range o.all() {
 		r.end(endDone)
 	}
 }

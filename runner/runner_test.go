@@ -143,6 +143,31 @@ func TestEndWaitsForTheOutbox(t *testing.T) {
 	require.Equal(t, []string{"one", "two"}, texts)
 }
 
+func TestMessageThatStreamsItsOwnTurn(t *testing.T) {
+	w := newWorld(t).start()
+	status, body := w.do("POST", "/v1/sessions/S/events?stream=true", `{"type":"message","content":"say hi","agent_id":"a1"}`)
+	require.Equal(t, 200, status)
+	var types []string
+	for _, line := range strings.Split(body, "\n") {
+		if typ, ok := strings.CutPrefix(line, "event: "); ok {
+			types = append(types, typ)
+		}
+	}
+	require.Equal(t, []string{"response.in_progress", "response.output_text.delta", "response.completed"}, types)
+	require.NotContains(t, body, "[DONE]")
+
+	w.do("DELETE", "/v1/sessions/S", "")
+	w.server.failing(func(call string) error {
+		if call == "snapshot" {
+			return errDown
+		}
+		return nil
+	})
+	status, body = w.do("POST", "/v1/sessions/S/events?stream=true", `{"type":"message","content":"say hi","agent_id":"a1"}`)
+	require.Equal(t, 200, status)
+	require.Contains(t, body, "identity_unknown")
+}
+
 func TestNewestStreamIsTheOnlyOne(t *testing.T) {
 	w := newWorld(t).start()
 	first := w.stream("S")

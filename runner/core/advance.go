@@ -214,7 +214,7 @@ func (c *Core) onSnapshotRead(ev SnapshotRead) {
 	c.resumeSends(s)
 	c.wakeStranded(s)
 	c.answerInit(s)
-c.advance(s)
+	c.advance(s)
 }
 
 func (c *Core) onSpecRead(ev SpecRead) {
@@ -253,7 +253,7 @@ func (c *Core) identityFailed(s *session, err error) {
 	c.deferVerdict(s)
 	c.refuseInit(s, 503, "spec_resolver_failed", "The server could not say which agent this session runs.")
 	c.failSends(s, err)
-var accepted []string
+	var accepted []string
 	for _, q := range s.Queued {
 		if !q.Scanned {
 			accepted = append(accepted, q.ID)
