@@ -135,7 +135,7 @@ func (c *Core) drop(s *session) {
 // identified makes sure that what decides the harness is known, asking for
 // what is not. An agent that the server has settled as unusable is known too.
 func (c *Core) identified(s *session) bool {
-	if !s.Identity.Known {
+	if !s.Identity.settled() {
 		c.askSnapshot(s)
 		return false
 	}

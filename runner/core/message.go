@@ -106,7 +106,10 @@ func (c *Core) mergeSnapshot(s *session, snap wire.Snapshot) {
 		id.AgentID = snap.AgentID
 	}
 	id.Known = true
-	id.SubAgent, id.ParentID, id.Workspace = snap.SubAgentName, snap.ParentID, snap.Workspace
+	// A name or a parent, once told, holds until the session is deleted: an
+	// init that lacks them takes nothing back.
+	id.SubAgent, id.ParentID = first(id.SubAgent, snap.SubAgentName), first(snap.ParentID, id.ParentID)
+	id.Workspace = snap.Workspace
 	id.AgentName = first(snap.AgentName, id.AgentName)
 	id.Wrapper, id.Dispatch = snap.Labels[labelWrapper], snap.Labels[labelDispatch]
 	if snap.CreatedAt != 0 {

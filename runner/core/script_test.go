@@ -136,6 +136,8 @@ func (p *player) given(t *testing.T, a args) {
 			Parent: a.get("parent"), ID: a.get("id"), Agent: a.get("agent"), Title: a.get("title"),
 			State: workState(first(a.get("state"), "launching")), Output: a.get("output"), Delivered: a.has("delivered"),
 		}})
+	case "cursor":
+		rec.Kind, rec.Cursor = wire.RecCursor, a.arg(1)
 	case "drained":
 		rec.Kind, rec.State = wire.RecChild, encode(childState{Drained: a.get("id")})
 	case "rail":

@@ -52,6 +52,12 @@ type identity struct {
 	CreatedAt int64  `json:"created_at,omitempty"`
 }
 
+// settled tells whether the harness follows from what is known: all of it, or
+// the one name that a snapshot could add.
+func (id identity) settled() bool {
+	return id.Known || id.AgentID != "" && id.SubAgent != ""
+}
+
 type queued struct {
 	ID      string          `json:"id"`
 	Content json.RawMessage `json:"content,omitempty"`

@@ -113,7 +113,8 @@ func (c *Core) ensure(s *session, op *statusOp) bool {
 	if s.Child.Work != nil || s.Child.Drained != "" {
 		return true
 	}
-	if !s.Identity.Known && !s.view.gone && !op.failed {
+	unnamed := c.adoptable(s) && s.Identity.SubAgent == "" && s.Identity.AgentName == ""
+	if (!s.Identity.Known && !s.view.gone || unnamed) && !op.failed && !op.asked[s.id] {
 		c.await(op, s)
 		return false
 	}
