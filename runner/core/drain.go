@@ -81,8 +81,8 @@ type reading struct {
 func (c *Core) onToolCall(ev ToolCall) {
 	s := c.session(ev.Session)
 	c.name(s)
-	if at := slices.IndexFunc(s.Inbox.Answers, func(a answer) bool { return ev.Op != "" && a.Op == ev.Op }); at >= 0 {
-		c.replyTool(ev.Req, s.Inbox.Answers[at].Text, nil)
+	if text, ok := s.Inbox.answered(ev.Op); ok {
+		c.replyTool(ev.Req, text, nil)
 		return
 	}
 	switch ev.Name {
@@ -102,6 +102,10 @@ func (c *Core) readInbox(s *session) {
 	for s.reading == nil && len(s.readers) > 0 && !s.recovery.busy() {
 		call := s.readers[0]
 		s.readers = s.readers[1:]
+		if text, ok := s.Inbox.answered(call.Op); ok { // by the reading before
+			c.replyTool(call.Req, text, nil)
+			continue
+		}
 		s.reading = &reading{call: call, items: slices.Clone(s.Inbox.Queue), verdicts: map[int]Evaluated{}}
 		for _, r := range s.reading.items {
 			if r.Status != workCancelled {

@@ -52,11 +52,16 @@ type model struct {
 	told     map[string]string      // turn -> outcome published
 	open     []Effect               // questions without an answer
 	timers   map[TimerFired]bool
+
+	also   func(Effect) // sees every effect, too
+	booted func()       // a new process begins
+	snap   func(session string) wire.Snapshot
+	tree   *wire.Spec // the agent of every session
 }
 
 func newModel(t *rapid.T) *model {
 	w := &model{
-		t: t, items: map[string][]wire.Item{}, acked: map[string]bool{}, accepted: map[string]string{},
+		t: t, tree: &wire.Spec{Name: "shell", Harness: "acp:shell"}, items: map[string][]wire.Item{}, acked: map[string]bool{}, accepted: map[string]string{},
 		asked: map[Req]string{}, running: map[string]int{}, sessions: map[string]string{},
 		starts: map[string]int{}, told: map[string]string{},
 	}
@@ -67,12 +72,17 @@ func newModel(t *rapid.T) *model {
 func (w *model) boot() {
 	w.core = New(Config{
 		Runner: "me",
-		Traits: func(h string) (wire.Traits, bool) { return wire.Traits{OneMessagePerTurn: true}, h == "acp:shell" },
-		NewID:  func() string { w.ids++; return fmt.Sprint(w.ids) },
+		Traits: func(h string) (wire.Traits, bool) {
+			return wire.Traits{OneMessagePerTurn: h == "acp:shell"}, h == "acp:shell" || h == "acp:chat"
+		},
+		NewID: func() string { w.ids++; return fmt.Sprint(w.ids) },
 	})
 	require.NoError(w.t, w.core.Restore(w.journal))
 	w.open, w.asked, w.timers, w.up = nil, map[Req]string{}, map[TimerFired]bool{}, false
 	clear(w.running)
+	if w.booted != nil {
+		w.booted()
+	}
 	w.step(Restored{})
 }
 
@@ -91,6 +101,9 @@ func (w *model) step(ev Event) {
 }
 
 func (w *model) effect(e Effect) {
+	if w.also != nil {
+		w.also(e)
+	}
 	switch e := e.(type) {
 	case Reply:
 		if item, ok := w.asked[e.Req]; ok && e.Status == 202 {
@@ -290,7 +303,7 @@ func (w *model) answer(fails bool) {
 	case ReadSnapshot:
 		w.step(SnapshotRead{Session: e.Session, Gen: e.Gen, Snapshot: w.snapshot(e.Session), Err: err})
 	case ReadSpec:
-		w.step(SpecRead{Session: e.Session, Gen: e.Gen, Spec: &wire.Spec{Name: "shell", Harness: "acp:shell"}, Err: err})
+		w.step(SpecRead{Session: e.Session, Gen: e.Gen, Spec: w.tree, Err: err})
 	case Store:
 		w.acked[e.Out.SourceID] = true
 		w.keep(e)
@@ -322,6 +335,9 @@ func (w *model) keep(e Store) {
 }
 
 func (w *model) snapshot(session string) wire.Snapshot {
+	if w.snap != nil {
+		return w.snap(session)
+	}
 	return wire.Snapshot{ID: session, AgentID: "a1", RunnerID: "me", Status: "idle"}
 }
 

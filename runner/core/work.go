@@ -80,6 +80,15 @@ type answer struct {
 
 const keptAnswers = 64
 
+// answered returns what an operation was told.
+func (in *inbox) answered(op string) (text string, ok bool) {
+	at := slices.IndexFunc(in.Answers, func(a answer) bool { return op != "" && a.Op == op })
+	if at < 0 {
+		return "", false
+	}
+	return in.Answers[at].Text, true
+}
+
 // hasInbox: a parent's inbox exists from the first request that names it in
 // its path, until its delete. A snapshot that names a parent makes none.
 func (s *session) hasInbox() bool { return s.named || s.known() }
