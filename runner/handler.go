@@ -62,11 +62,16 @@ func (r *Runner) route(w http.ResponseWriter, req *http.Request) {
 			http.MethodDelete: func() { r.reset(w, req, s, core.ResetResources) },
 		})
 	case "resources/terminals":
-		r.method(w, req, methods{http.MethodGet: func() { r.listResources(w, req) }})
-	case "models":
+		r.method(w, req, methods{
+			http.MethodGet: func() { r.listResources(w, req) },
+			http.MethodPost: func() {
+				writeError(w, http.StatusInternalServerError, "harness_not_configured", "This runner has no terminals.")
+			},
+		})
+case "models":
 		r.method(w, req, methods{http.MethodGet: func() { writeJSON(w, 200, map[string]any{"workers": map[string]any{}}) }})
-	case "model-options":
-		r.method(w, req, methods{http.MethodGet: func() { writeJSON(w, 200, map[string]any{"models": []any{}}) }})
+	case "model-options", "claude-model-options", "codex-model-options", "cursor-model-options", "kiro-model-options", "devin-model-options":
+r.method(w, req, methods{http.MethodGet: func() { writeJSON(w, 200, map[string]any{"models": []any{}}) }})
 	case "sign-in-link":
 		r.method(w, req, methods{http.MethodGet: func() { writeJSON(w, 200, map[string]any{"pending": false}) }})
 	case "background-title":

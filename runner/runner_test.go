@@ -380,6 +380,8 @@ func TestEndpoints(t *testing.T) {
 		{"GET", "/v1/sessions/S/resources?order=up", "", 422, `literal_error`},
 		{"GET", "/v1/sessions/S/models", "", 200, `{"workers":{}}`},
 		{"GET", "/v1/sessions/S/model-options", "", 200, `{"models":[]}`},
+		{"GET", "/v1/sessions/S/claude-model-options", "", 200, `{"models":[]}`},
+		{"POST", "/v1/sessions/S/resources/terminals", `{}`, 500, `harness_not_configured`},
 		{"GET", "/v1/sessions/S/sign-in-link", "", 200, `{"pending":false}`},
 		{"POST", "/v1/sessions/S/background-title", `{}`, 200, `{"status":"unsupported","title":null}`},
 		{"POST", "/v1/sessions/S/events", `{"type":"interrupt"}`, 204, ``},
