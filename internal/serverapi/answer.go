@@ -3,6 +3,7 @@ package serverapi
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"mime"
 	"net/http"
@@ -12,8 +13,8 @@ import (
 )
 
 // StatusError is an answer that refuses a call. It unwraps to
-// wire.ErrNotFound, wire.ErrStaleCursor or wire.ErrRejected when the refusal is
-// settled, and to nothing when another try may pass.
+// wire.ErrNotFound, wire.ErrStaleCursor, wire.ErrConflict or wire.ErrRejected
+// when the refusal is settled, and to nothing when another try may pass.
 type StatusError struct {
 	Method, Path string
 	Status       int
@@ -49,7 +50,25 @@ func judge(q call, response *http.Response, text []byte) error {
 		return notOurs(q, response, text)
 	}
 	code, message := reason(text)
-	return &StatusError{Method: q.method, Path: q.path, Status: status, Code: code, Message: message, settled: settled(status, code)}
+	refused := &StatusError{Method: q.method, Path: q.path, Status: status, Code: code, Message: message, settled: settled(status, code)}
+	if status == http.StatusConflict && q.conflict {
+		refused.settled = wire.ErrConflict
+	}
+	return refused
+}
+
+// lost is the error of a call that the server did not answer, as far as this
+// end knows: whether it did what it was asked to is open.
+type lost struct{ error }
+
+// Unwrap gives the reason.
+func (l lost) Unwrap() error { return l.error }
+
+// unsure reports that nobody knows what became of a call: it is lost, or the
+// server broke over it.
+func unsure(err error) bool {
+	var status *StatusError
+	return errors.As(err, new(lost)) || errors.As(err, &status) && status.Status >= 500
 }
 
 func settled(status int, code string) error {
@@ -83,8 +102,8 @@ func notOurs(q call, response *http.Response, text []byte) error {
 	if foreign(response, text) {
 		what = "HTML"
 	}
-	return fmt.Errorf("%s %s (status %d) was answered with %s: is this an outrunner server? check the server URL",
-		q.method, q.path, response.StatusCode, what)
+	return lost{fmt.Errorf("%s %s (status %d) was answered with %s: is this an outrunner server? check the server URL",
+		q.method, q.path, response.StatusCode, what)}
 }
 
 // target is where a redirect leads, without anything secret in its query.

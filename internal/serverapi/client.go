@@ -30,29 +30,14 @@ type Client struct {
 	Header func(context.Context) (http.Header, error)
 	// HTTP makes the calls; nil is a client of this Client's own, with the
 	// environment's proxies (never for loopback). Redirects are followed by
-	// neither: they would carry the credentials along.
+	// neither: they would carry the credentials along. Its Timeout is not used:
+	// some calls take a day.
 	HTTP *http.Client
 	// Timing bounds the calls.
 	Timing Timing
 
 	once sync.Once
 	http *http.Client
-}
-
-// Timing holds the time limits of a Client; zero is the default.
-type Timing struct {
-	Connect  time.Duration // name, dial and TLS each; default 5 s; not used with Client.HTTP
-	Snapshot time.Duration // default 10 s
-	Items    time.Duration // one page; default 10 s
-	Store    time.Duration // default 10 s
-	Contents time.Duration // a whole bundle; default 5 min
-}
-
-func orDefault(d, fallback time.Duration) time.Duration {
-	if d > 0 {
-		return d
-	}
-	return fallback
 }
 
 // Close drops idle connections.
@@ -62,9 +47,10 @@ func (c *Client) client() *http.Client {
 	c.once.Do(func() {
 		if c.HTTP != nil {
 			own := *c.HTTP
+			own.Timeout = 0
 			c.http = &own
 		} else {
-			connect := orDefault(c.Timing.Connect, 5*time.Second)
+			connect := c.Timing.longestConnect()
 			c.http = &http.Client{Transport: &http.Transport{
 				Proxy:                 http.ProxyFromEnvironment,
 				DialContext:           (&net.Dialer{Timeout: connect}).DialContext,
@@ -83,16 +69,18 @@ func (c *Client) client() *http.Client {
 // call is one request and what it may cost.
 type call struct {
 	method, path string
-	body         any // sent as JSON unless nil
-	timeout      time.Duration
-	limit        int64 // of the answer's body, in bytes
+	body         any           // sent as JSON unless nil
+	connect      time.Duration // until there is a connection; 0 is Timing.Connect
+	timeout      time.Duration // of it all
+	limit        int64         // of the answer's body, in bytes
+	conflict     bool          // a 409 is wire.ErrConflict, and no rejection
 }
 
 // object makes a call whose answer is a JSON object, and decodes it into out.
 // Fields of an unexpected type are left zero: what matters is checked by the
 // caller.
 func (c *Client) object(ctx context.Context, q call, out any) error {
-	ctx, cancel := context.WithTimeout(ctx, q.timeout)
+	ctx, cancel := c.bounded(ctx, q)
 	defer cancel()
 	response, err := c.send(ctx, q)
 	if err != nil {
@@ -102,7 +90,7 @@ func (c *Client) object(ctx context.Context, q call, out any) error {
 	text, err := io.ReadAll(io.LimitReader(response.Body, q.limit+1))
 	switch {
 	case err != nil:
-		return fmt.Errorf("reading the answer to %s %s: %w", q.method, q.path, err)
+		return lost{fmt.Errorf("reading the answer to %s %s: %w", q.method, q.path, err)}
 	case int64(len(text)) > q.limit:
 		return fmt.Errorf("the answer to %s %s is larger than %d bytes", q.method, q.path, q.limit)
 	}
@@ -114,7 +102,7 @@ func (c *Client) object(ctx context.Context, q call, out any) error {
 	}
 	var wrongType *json.UnmarshalTypeError
 	if err := json.Unmarshal(text, out); err != nil && !errors.As(err, &wrongType) {
-		return fmt.Errorf("reading the answer to %s %s: %w", q.method, q.path, err)
+		return lost{fmt.Errorf("reading the answer to %s %s: %w", q.method, q.path, err)} // cut short
 	}
 	return nil
 }
@@ -171,7 +159,7 @@ func (c *Client) attempt(ctx context.Context, q call, body []byte, credentials h
 	}
 	response, err := c.client().Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("calling the server: %w", err)
+		return nil, lost{fmt.Errorf("calling the server: %w", err)}
 	}
 	return response, nil
 }
