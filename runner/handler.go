@@ -68,10 +68,10 @@ func (r *Runner) route(w http.ResponseWriter, req *http.Request) {
 				writeError(w, http.StatusInternalServerError, "harness_not_configured", "This runner has no terminals.")
 			},
 		})
-case "models":
+	case "models":
 		r.method(w, req, methods{http.MethodGet: func() { writeJSON(w, 200, map[string]any{"workers": map[string]any{}}) }})
 	case "model-options", "claude-model-options", "codex-model-options", "cursor-model-options", "kiro-model-options", "devin-model-options":
-r.method(w, req, methods{http.MethodGet: func() { writeJSON(w, 200, map[string]any{"models": []any{}}) }})
+		r.method(w, req, methods{http.MethodGet: func() { writeJSON(w, 200, map[string]any{"models": []any{}}) }})
 	case "sign-in-link":
 		r.method(w, req, methods{http.MethodGet: func() { writeJSON(w, 200, map[string]any{"pending": false}) }})
 	case "background-title":

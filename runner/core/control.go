@@ -123,10 +123,19 @@ func (c *Core) onDelete(ev Delete) {
 	c.beginClosing(s, closeDelete, ev.Req, func(s *session) []byte { return deletedBody(s.id) })
 }
 
+// keptGraves is how many deleted sessions are remembered, for late reports of
+// their children.
+const keptGraves = 1024
+
 // bury takes a deleted session out of what others hold of it: its children's
 // work for it, and the readers of its inbox.
 func (c *Core) bury(s *session) {
+	c.graves = append(c.graves, s.id)
 	c.buried[s.id] = true
+	if len(c.graves) > keptGraves {
+		delete(c.buried, c.graves[0])
+		c.graves = c.graves[1:]
+	}
 	for _, kid := range c.kids(s.id) {
 		c.recordChild(kid, childState{Receipt: kid.Child.Receipt})
 	}

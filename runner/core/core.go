@@ -26,6 +26,7 @@ type Core struct {
 	tunnel   uint64          // the connection that is up; 0 = none
 	ops      []*statusOp     // statuses that wait for a snapshot
 	buried   map[string]bool // sessions that were deleted here
+	graves   []string        // the same, oldest first
 	sendKeys int
 	now      Time
 	out      Out
