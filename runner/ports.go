@@ -22,7 +22,8 @@ type Server interface {
 	Store(ctx context.Context, session string, out wire.Outgoing) (id string, err error)
 
 	// Message posts a user message to a session: a wake, or a child's task.
-	// It may be held for a day by a human's approval.
+	// It may be held for a day by a human's approval. wire.ErrConflict (409) is
+	// worth another try, as the server means it.
 	Message(ctx context.Context, session, text string) error
 	// PatchLabels merges labels into a session's.
 	PatchLabels(ctx context.Context, session string, labels map[string]string) error

@@ -63,6 +63,7 @@ const (
 	labelDispatch  = "omnigent.subagent.dispatch_id"
 	labelDelivered = "omnigent.subagent.delivered_id"
 	labelWrapper   = "omnigent.wrapper"
+	labelClosed    = "omnigent.closed"
 )
 
 // outputLimit is how much of a result is shown, in characters.

@@ -298,6 +298,8 @@ func children(a args) []wire.ChildSummary {
 			c.Labels[labelAfter] = p[1]
 		case "wrapper":
 			c.Labels[labelWrapper] = p[1]
+		case "closed":
+			c.Labels[labelClosed] = p[1]
 		case "code":
 			c.ErrorCode, c.ErrorMessage = p[1], "it "+p[1]
 		}
