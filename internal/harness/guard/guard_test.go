@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"bufio"
 	"bytes"
 	"io"
 	"os"
@@ -32,6 +33,31 @@ func TestOutputAndEnd(t *testing.T) {
 	require.Equal(t, End{Code: 200}, p.Wait())
 	require.NoError(t, p.Signal(Kill), "too late is no error")
 	p.Abandon()
+}
+
+func TestTalk(t *testing.T) {
+	self, err := Self()
+	require.NoError(t, err)
+	p, err := Start(Command{
+		Guard: self, Argv: []string{"bash", "-c", "echo hello; read line; echo \"heard $line\"; echo err >&2; exec >&- 2>&-; cat; exit 3"},
+		Dir: t.TempDir(), Env: os.Environ(), Talk: true,
+	})
+	require.NoError(t, err)
+	require.NoError(t, p.Started())
+	out := bufio.NewReader(p.Out)
+	line, err := out.ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "hello\n", line, "before anything is said")
+	_, err = p.In.WriteString("you\n")
+	require.NoError(t, err)
+	rest, err := io.ReadAll(out)
+	require.NoError(t, err)
+	require.Equal(t, "heard you\n", string(rest), "and the end comes while the program lives")
+	require.NoError(t, p.In.Close())
+	log, err := io.ReadAll(p.Output)
+	require.NoError(t, err)
+	require.Equal(t, "err\n", string(log))
+	require.Equal(t, End{Code: 3}, p.Wait())
 }
 
 func TestArgumentsArePassedAsBytes(t *testing.T) {

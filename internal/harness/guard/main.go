@@ -46,7 +46,8 @@ func serve() int {
 	return 0
 }
 
-// launch starts the program with its output on our standard error.
+// launch starts the program with its output on our standard error, or with
+// streams of its own for one that the runner talks with.
 func launch(s *start) (*family, int, error) {
 	f, err := adopt()
 	if err != nil {
@@ -60,12 +61,17 @@ func launch(s *start) (*family, int, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	stdin, feed, err := input(s.Stdin)
+	stdin, feed, err := input(s)
 	if err != nil {
 		return nil, 0, err
 	}
 	defer stdin.Close() //nolint:errcheck // the child has its own copy
-	pid, err := f.start(path, argv, []*os.File{stdin, os.Stderr, os.Stderr})
+	stdout := os.Stderr
+	if s.Talk != nil {
+		stdout = os.NewFile(s.Talk.Out, "out")
+		defer stdout.Close() //nolint:errcheck // as above; its end is the program's own doing then
+	}
+	pid, err := f.start(path, argv, []*os.File{stdin, stdout, os.Stderr})
 	if err != nil {
 		return nil, 0, err
 	}
@@ -79,9 +85,13 @@ func launch(s *start) (*family, int, error) {
 	return f, pid, nil
 }
 
-// input opens what the program reads: the null device, or a pipe to fill.
-func input(text []byte) (stdin, feed *os.File, err error) {
-	if text == nil {
+// input opens what the program reads: the null device, a pipe to fill, or the
+// runner's own pipe.
+func input(s *start) (stdin, feed *os.File, err error) {
+	switch {
+	case s.Talk != nil:
+		return os.NewFile(s.Talk.In, "in"), nil, nil
+	case s.Stdin == nil:
 		stdin, err = os.Open(os.DevNull)
 		return stdin, nil, err
 	}

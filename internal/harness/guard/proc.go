@@ -44,6 +44,9 @@ type Command struct {
 	Env []string
 	// Stdin is what the program reads; nil is the null device.
 	Stdin []byte
+	// Talk keeps the program's standard input open, as Proc.In, and its
+	// standard output apart, as Proc.Out; Stdin is not used then.
+	Talk bool
 	// InterruptGrace and TerminateGrace are the times after these two steps
 	// until the next one; 0 means DefaultGrace.
 	InterruptGrace, TerminateGrace time.Duration
@@ -59,12 +62,16 @@ func Self() ([]string, error) {
 	return []string{self, "guard"}, nil
 }
 
-// Proc is a guard and its program. The caller reads Output to its end, then
-// calls Wait, once.
+// Proc is a guard and its program. The caller reads Output, and Out, to the
+// end, then calls Wait, once.
 type Proc struct {
 	// Output is what the program writes, both streams in the order written.
-	// Not reading it makes the program block.
+	// Not reading it makes the program block. With Command.Talk it is standard
+	// error alone.
 	Output *os.File
+	// In and Out are the program's standard input and output with
+	// Command.Talk, else nil. Out is like Output; In may be closed at any time.
+	In, Out *os.File
 
 	cmd     *exec.Cmd
 	started chan error    // one value: nil, or why not
@@ -93,6 +100,11 @@ func Start(c Command) (*Proc, error) {
 	theirControl, control := pipes.open()
 	status, theirStatus := pipes.open()
 	output, theirOutput := pipes.open()
+	var theirIn, in, out, theirOut *os.File
+	if c.Talk {
+		theirIn, in = pipes.open()
+		out, theirOut = pipes.open()
+	}
 	if pipes.err != nil {
 		return nil, errors.Join(fmt.Errorf("opening pipes: %w", pipes.err), pipes.close())
 	}
@@ -103,14 +115,23 @@ func Start(c Command) (*Proc, error) {
 	cmd.Dir, cmd.Env = c.Dir, c.Env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirControl, theirStatus, theirOutput
 	cmd.SysProcAttr = detach()
+	theirs := []*os.File{theirControl, theirStatus, theirOutput}
+	if c.Talk {
+		handles, err := bequeath(cmd, theirIn, theirOut)
+		if err != nil {
+			return nil, errors.Join(err, pipes.close())
+		}
+		first.Talk = handles
+		theirs = append(theirs, theirIn, theirOut)
+	}
 	if err := cmd.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("starting the guard process: %w", err), pipes.close())
 	}
-	for _, theirs := range []*os.File{theirControl, theirStatus, theirOutput} {
-		_ = theirs.Close() // the guard has its own copies
+	for _, f := range theirs {
+		_ = f.Close() // the guard has its own copies
 	}
 	p := &Proc{
-		Output: output, cmd: cmd, control: control,
+		Output: output, In: in, Out: out, cmd: cmd, control: control,
 		started: make(chan error, 1), done: make(chan struct{}),
 	}
 	go p.follow(status)
@@ -155,7 +176,11 @@ func (p *Proc) Abandon() {
 // frees what Proc holds.
 func (p *Proc) Wait() End {
 	<-p.done
-	_ = p.Output.Close() // read to its end by now
+	for _, f := range []*os.File{p.Output, p.Out, p.In} {
+		if f != nil {
+			_ = f.Close() // read to its end by now; nobody reads what is written
+		}
+	}
 	return p.end
 }
 
@@ -209,9 +234,18 @@ func (p *Proc) follow(status *os.File) {
 	}
 	_ = p.control.Close()
 	if p.end.Lost || p.end.Left > 0 {
-		if err := p.Output.SetReadDeadline(time.Now().Add(drainLimit)); err != nil {
-			_ = p.Output.Close() // no deadlines on this system's pipes
-		}
+		drain(p.Output)
+		drain(p.Out)
+	}
+}
+
+// drain sees to it that reading from a pipe ends soon; f may be nil.
+func drain(f *os.File) {
+	if f == nil {
+		return
+	}
+	if err := f.SetReadDeadline(time.Now().Add(drainLimit)); err != nil {
+		_ = f.Close() // no deadlines on this system's pipes
 	}
 }
 

@@ -48,8 +48,16 @@ type order struct {
 type start struct {
 	Argv           [][]byte      `json:"argv"`
 	Stdin          []byte        `json:"stdin"` // nil: the null device
+	Talk           *handles      `json:"talk,omitempty"`
 	InterruptGrace time.Duration `json:"interrupt_grace"`
 	TerminateGrace time.Duration `json:"terminate_grace"`
+}
+
+// handles are the files that the guard inherits for its program, by the number
+// that they have there.
+type handles struct {
+	In  uintptr `json:"in"`
+	Out uintptr `json:"out"`
 }
 
 // report goes from the guard to the runner, one JSON value a line: first
