@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ const Shell = "acp:shell"
 
 // The limits of a definition that sets none.
 const (
+	DefaultIdleReap    = time.Hour
 	DefaultIdleTimeout = time.Hour
 	DefaultTurnTimeout = 3 * time.Hour
 	DefaultMaxOutput   = 64 << 20
@@ -26,9 +28,6 @@ const (
 
 // DefaultGuardLimit leaves a guard the time to give up by itself.
 const DefaultGuardLimit = guard.KillLimit + 2*time.Second
-
-// AdapterExec runs a command once per message.
-const AdapterExec = "exec"
 
 // Config sets up a Manager.
 type Config struct {
@@ -59,7 +58,7 @@ type Config struct {
 
 // Definition is one harness.
 type Definition struct {
-	// Adapter names how the program is driven: AdapterExec.
+	// Adapter names how the program is driven: AdapterExec or AdapterStdio.
 	Adapter string
 	// Command is the program and its arguments. For exec, {message} in an
 	// argument is replaced by the message's text; with no such argument the
@@ -77,11 +76,14 @@ type Definition struct {
 	// MaxOutput ends a turn whose program writes more bytes. 0 is
 	// DefaultMaxOutput.
 	MaxOutput int64
+	// IdleReap ends a program that is kept between turns and has had none for
+	// so long. 0 is DefaultIdleReap.
+	IdleReap time.Duration
 }
 
 // check fills in what cfg leaves open, and refuses what cannot work with an
 // error that names the key of the config file.
-func (cfg Config) check() (Config, error) {
+func (cfg Config) check(table map[string]adapter) (Config, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -99,30 +101,34 @@ func (cfg Config) check() (Config, error) {
 	if err := checkPassEnv("pass_env", cfg.PassEnv); err != nil {
 		return cfg, err
 	}
-	table := map[string]Definition{
+	harnesses := map[string]Definition{
 		Shell: {Adapter: AdapterExec, Command: []string{"bash", "-c", exec.Placeholder}},
 	}
-	maps.Copy(table, cfg.Harnesses)
-	for id, def := range table {
-		if table[id], err = def.check("harnesses." + id); err != nil {
+	maps.Copy(harnesses, cfg.Harnesses)
+	for id, def := range harnesses {
+		if harnesses[id], err = def.check("harnesses."+id, table); err != nil {
 			return cfg, err
 		}
 	}
-	cfg.Harnesses = table
+	cfg.Harnesses = harnesses
 	return cfg, nil
 }
 
-func (d Definition) check(key string) (Definition, error) {
+func (d Definition) check(key string, table map[string]adapter) (Definition, error) {
+	_, known := table[d.Adapter]
 	switch {
 	case d.Adapter == "":
-		return d, fmt.Errorf("%s.adapter is missing; the adapters are: %s", key, AdapterExec)
-	case d.Adapter != AdapterExec:
-		return d, fmt.Errorf("%s.adapter: there is no adapter %q; the adapters are: %s", key, d.Adapter, AdapterExec)
+		return d, fmt.Errorf("%s.adapter is missing; the adapters are: %s", key, adapterNames(table))
+	case !known:
+		return d, fmt.Errorf("%s.adapter: there is no adapter %q; the adapters are: %s", key, d.Adapter, adapterNames(table))
 	case len(d.Command) == 0 || strings.TrimSpace(d.Command[0]) == "":
 		return d, fmt.Errorf("%s.command is empty; write the program and its arguments as a list", key)
 	case strings.Contains(d.Command[0], exec.Placeholder):
 		return d, fmt.Errorf("%s.command: the program itself cannot be %s", key, exec.Placeholder)
-	case d.IdleTimeout < 0 || d.TurnTimeout < 0:
+	case d.Adapter != AdapterExec && slices.ContainsFunc(d.Command, func(a string) bool { return strings.Contains(a, exec.Placeholder) }):
+		return d, fmt.Errorf("%s.command: %s is for the adapter %s; a program of the adapter %s reads messages from its standard input",
+			key, exec.Placeholder, AdapterExec, d.Adapter)
+	case d.IdleTimeout < 0 || d.TurnTimeout < 0 || d.IdleReap < 0:
 		return d, fmt.Errorf("%s: a timeout is negative", key)
 	case d.MaxOutput < 0:
 		return d, fmt.Errorf("%s.max_output is negative", key)
@@ -141,6 +147,7 @@ func (d Definition) check(key string) (Definition, error) {
 	setDefault(&d.IdleTimeout, DefaultIdleTimeout)
 	setDefault(&d.TurnTimeout, DefaultTurnTimeout)
 	setDefault(&d.MaxOutput, DefaultMaxOutput)
+	setDefault(&d.IdleReap, DefaultIdleReap)
 	return d, nil
 }
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/outrunner/outrunner/internal/harness/exec"
+	"github.com/outrunner/outrunner/internal/harness/turn"
 )
 
 // earlyLimit bounds how many interrupts wait for turns that have not begun. A
@@ -21,9 +21,6 @@ var (
 // key names a turn.
 type key struct{ session, turn string }
 
-// stopper is a running turn, as the registry knows it.
-type stopper interface{ Stop(exec.Reason) }
-
 // registry knows the turns that run.
 type registry struct {
 	mu      sync.Mutex
@@ -33,14 +30,14 @@ type registry struct {
 }
 
 type entry struct {
-	turn stopper
+	turn running
 	gone chan struct{} // closed when the turn has ended
 }
 
 func newRegistry() *registry { return &registry{live: make(map[key]entry)} }
 
 // enter adds a turn; leave must be called when it has ended.
-func (r *registry) enter(k key, turn stopper) (leave func(), err error) {
+func (r *registry) enter(k key, t running) (leave func(), err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.refused {
@@ -49,11 +46,11 @@ func (r *registry) enter(k key, turn stopper) (leave func(), err error) {
 	if _, ok := r.live[k]; ok {
 		return nil, errTwice
 	}
-	e := entry{turn: turn, gone: make(chan struct{})}
+	e := entry{turn: t, gone: make(chan struct{})}
 	r.live[k] = e
 	if i := slices.Index(r.early, k); i >= 0 {
 		r.early = slices.Delete(r.early, i, i+1)
-		turn.Stop(exec.Interrupted)
+		t.Stop(turn.Interrupted)
 	}
 	return func() {
 		r.mu.Lock()
@@ -68,7 +65,7 @@ func (r *registry) interrupt(k key) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if e, ok := r.live[k]; ok {
-		e.turn.Stop(exec.Interrupted)
+		e.turn.Stop(turn.Interrupted)
 		return
 	}
 	if len(r.early) == earlyLimit {
@@ -77,8 +74,16 @@ func (r *registry) interrupt(k key) {
 	r.early = append(r.early, k)
 }
 
+// find returns a turn that runs.
+func (r *registry) find(k key) (running, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e, ok := r.live[k]
+	return e.turn, ok
+}
+
 // end stops the turns that match and waits until they have ended.
-func (r *registry) end(ctx context.Context, why exec.Reason, match func(key) bool) error {
+func (r *registry) end(ctx context.Context, why turn.Reason, match func(key) bool) error {
 	var ending []entry
 	r.mu.Lock()
 	for k, e := range r.live {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/outrunner/outrunner/internal/harness/turn"
 	"github.com/outrunner/outrunner/runner/wire"
 )
 
@@ -42,8 +43,8 @@ func TestMessage(t *testing.T) {
 				return
 			}
 			require.ErrorContains(t, err, tt.says)
-			end := noMessage(Config{Command: []string{"bash"}}, err)
-			require.Equal(t, CodeInvalidInput, end.Error.Code)
+			end := noMessage(turn.Config{Command: []string{"bash"}}, err)
+			require.Equal(t, turn.CodeInvalidInput, end.Error.Code)
 			require.Contains(t, end.Error.Message, "bash")
 		})
 	}

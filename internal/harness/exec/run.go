@@ -2,44 +2,19 @@ package exec
 
 import (
 	"context"
-	"fmt"
-	"log/slog"
 	"sync"
-	"time"
 
 	"github.com/outrunner/outrunner/internal/harness/guard"
+	"github.com/outrunner/outrunner/internal/harness/turn"
 	"github.com/outrunner/outrunner/runner/wire"
 )
 
-// Config is what one turn needs to know about its command. Every field but
-// OnSpawn must be set.
-type Config struct {
-	Harness string   // its id in the config file, for sentences
-	Command []string // argv; {message} is replaced in all but the first
-	Guard   []string // argv of the guard
-	Dir     string
-	Env     []string
-
-	IdleTimeout time.Duration // silence that ends the turn
-	TurnTimeout time.Duration // time that ends the turn
-	MaxOutput   int64         // bytes of output after which the turn ends
-
-	InterruptGrace time.Duration // from interrupt to terminate
-	TerminateGrace time.Duration // from terminate to kill
-	GuardLimit     time.Duration // how much longer a guard may take before it is killed
-
-	// OnSpawn is called when the program runs and nothing of its output has
-	// been read.
-	OnSpawn func()
-	Log     *slog.Logger
-}
-
 // Run is one turn of a command.
 type Run struct {
-	cfg     Config
+	cfg     turn.Config
 	inputs  []wire.Input
 	stopped chan struct{} // closed at the first stop
-	pulse   pulse
+	pulse   turn.Pulse
 
 	mu   sync.Mutex
 	stop stop
@@ -48,29 +23,30 @@ type Run struct {
 
 // stop is why a turn is being ended, and how hard.
 type stop struct {
-	why   Reason     // the first reason; later ones change nothing
-	cause error      // of emitFailed
-	step  guard.Step // the hardest that was asked for
+	why   turn.Reason // the first reason; later ones change nothing
+	cause error       // of EmitFailed
+	step  guard.Step  // the hardest that was asked for
 }
 
-// New prepares a turn. Stop may be called from now on.
-func New(cfg Config, start wire.TurnStart) *Run {
+// New prepares a turn; {message} is replaced in all of cfg.Command but the
+// first. Stop may be called from now on.
+func New(cfg turn.Config, start wire.TurnStart) *Run {
 	cfg.Log = cfg.Log.With("session", start.Session, "turn", start.Turn)
 	return &Run{cfg: cfg, inputs: start.Inputs, stopped: make(chan struct{})}
 }
 
 // Stop ends the turn. It returns at once, also while nothing runs yet: the
 // order then waits for the program. A second reason can only make it harder.
-func (r *Run) Stop(why Reason) { r.end(why, nil) }
+func (r *Run) Stop(why turn.Reason) { r.end(why, nil) }
 
-func (r *Run) end(why Reason, cause error) {
+func (r *Run) end(why turn.Reason, cause error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.stop.why == running {
+	if r.stop.why == turn.Running {
 		r.stop.why, r.stop.cause = why, cause
 		close(r.stopped)
 	}
-	r.stop.step = max(r.stop.step, why.step())
+	r.stop.step = max(r.stop.step, why.Step())
 	r.signal()
 }
 
@@ -90,6 +66,9 @@ func (r *Run) stopping() stop {
 	return r.stop
 }
 
+// Send has nothing to say to a command: it never asks for a tool.
+func (r *Run) Send(wire.ToHarness) error { return nil }
+
 // Do runs the turn, and returns when the program and all that descends from it
 // are gone. It is called once.
 func (r *Run) Do(ctx context.Context, emit func(wire.HarnessEvent) error) wire.TurnEnd {
@@ -98,9 +77,9 @@ func (r *Run) Do(ctx context.Context, emit func(wire.HarnessEvent) error) wire.T
 		return noMessage(r.cfg, err)
 	}
 	if ctx.Err() != nil {
-		r.Stop(cancelled)
+		r.Stop(turn.Cancelled)
 	}
-	if s := r.stopping(); s.why != running {
+	if s := r.stopping(); s.why != turn.Running {
 		return outcome(r.cfg, s, guard.End{Step: s.step}, 0)
 	}
 	argv, stdin := commandLine(r.cfg.Command, text)
@@ -109,7 +88,7 @@ func (r *Run) Do(ctx context.Context, emit func(wire.HarnessEvent) error) wire.T
 		InterruptGrace: r.cfg.InterruptGrace, TerminateGrace: r.cfg.TerminateGrace,
 	})
 	if err != nil {
-		return notStarted(r.cfg, err)
+		return turn.NotStarted(r.cfg, err)
 	}
 	r.mu.Lock()
 	r.proc = proc
@@ -118,7 +97,7 @@ func (r *Run) Do(ctx context.Context, emit func(wire.HarnessEvent) error) wire.T
 
 	var watchdog sync.WaitGroup
 	over := make(chan struct{})
-	r.pulse.beat()
+	r.pulse.Beat()
 	watchdog.Go(func() { r.watch(ctx, proc, over) })
 	err = proc.Started()
 	if err == nil && r.cfg.OnSpawn != nil {
@@ -133,8 +112,8 @@ func (r *Run) Do(ctx context.Context, emit func(wire.HarnessEvent) error) wire.T
 		r.cfg.Log.Warn("processes of a turn could not be killed", "left", exit.Left)
 	}
 	s := r.stopping()
-	if err != nil && s.why == running {
-		return notStarted(r.cfg, err)
+	if err != nil && s.why == turn.Running {
+		return turn.NotStarted(r.cfg, err)
 	}
 	if err != nil {
 		exit = guard.End{Step: s.step}
@@ -146,7 +125,7 @@ func (r *Run) Do(ctx context.Context, emit func(wire.HarnessEvent) error) wire.T
 // wrote. Once a turn's reader is gone or has had enough it reads on and passes
 // nothing, so that a program that is asked to end never blocks in a write.
 func (r *Run) pump(proc *guard.Proc, emit func(wire.HarnessEvent) error) (wrote int64) {
-	buf := make([]byte, deltaSize)
+	buf := make([]byte, turn.DeltaSize)
 	var dec decoder
 	for {
 		n, err := proc.Output.Read(buf)
@@ -156,11 +135,11 @@ func (r *Run) pump(proc *guard.Proc, emit func(wire.HarnessEvent) error) (wrote 
 		if err != nil {
 			text += dec.rest()
 		}
-		r.pulse.pause()
+		r.pulse.Pause()
 		r.pass(text, emit)
-		r.pulse.beat()
+		r.pulse.Beat()
 		if wrote > r.cfg.MaxOutput {
-			r.Stop(tooMuch)
+			r.Stop(turn.TooMuch)
 		}
 		if err != nil {
 			return wrote // io.EOF; or the deadline after the guard was lost
@@ -169,22 +148,12 @@ func (r *Run) pump(proc *guard.Proc, emit func(wire.HarnessEvent) error) (wrote 
 }
 
 func (r *Run) pass(text string, emit func(wire.HarnessEvent) error) {
-	for _, piece := range pieces(text, deltaSize) {
-		if r.stopping().why.deaf() {
+	for _, piece := range turn.Pieces(text, turn.DeltaSize) {
+		if r.stopping().why.Deaf() {
 			return
 		}
-		if err := safely(emit, wire.HarnessEvent{Type: wire.TextDelta, Delta: piece}); err != nil {
-			r.end(emitFailed, err)
+		if err := turn.Safely(emit, wire.HarnessEvent{Type: wire.TextDelta, Delta: piece}); err != nil {
+			r.end(turn.EmitFailed, err)
 		}
 	}
-}
-
-// safely calls emit; a panic in it ends the turn, not the runner.
-func safely(emit func(wire.HarnessEvent) error, e wire.HarnessEvent) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
-	return emit(e)
 }

@@ -6,9 +6,6 @@ import (
 	"unicode/utf8"
 )
 
-// deltaSize bounds one read of output and the text of one delta, in bytes.
-const deltaSize = 16 << 10
-
 // decoder turns bytes into text that survives JSON and every store on the way:
 // valid UTF-8, without NUL. A character that was cut between two reads is held
 // back until the rest comes. A byte that is not UTF-8 becomes a visible \xNN,
@@ -48,21 +45,4 @@ func (d *decoder) text(b []byte, last bool) string {
 		b = b[n:]
 	}
 	return out.String()
-}
-
-// pieces cuts text into parts of at most size bytes, never inside a character.
-func pieces(text string, size int) []string {
-	var parts []string
-	for len(text) > size {
-		cut := size
-		for !utf8.RuneStart(text[cut]) {
-			cut--
-		}
-		parts = append(parts, text[:cut])
-		text = text[cut:]
-	}
-	if text != "" {
-		parts = append(parts, text)
-	}
-	return parts
 }

@@ -57,20 +57,3 @@ func TestDecoderKeepsEverythingHoweverItIsCut(t *testing.T) {
 		require.Equal(t, want, got.String()+cut.rest())
 	})
 }
-
-func TestPieces(t *testing.T) {
-	require.Empty(t, pieces("", 4))
-	require.Equal(t, []string{"abcd"}, pieces("abcd", 4))
-	require.Equal(t, []string{"abcd", "e"}, pieces("abcde", 4))
-	require.Equal(t, []string{"abc", "éé", "🙂", "x"}, pieces("abcéé🙂x", 4))
-	rapid.Check(t, func(rt *rapid.T) {
-		text := rapid.String().Draw(rt, "text")
-		parts := pieces(text, 7)
-		require.Equal(t, text, strings.Join(parts, ""))
-		for _, p := range parts {
-			require.True(t, utf8.ValidString(p))
-			require.NotEmpty(t, p)
-			require.LessOrEqual(t, len(p), 7)
-		}
-	})
-}
