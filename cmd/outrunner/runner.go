@@ -138,6 +138,7 @@ func (s runnerSetup) harnesses() (*harness.Manager, error) {
 		table[wire.Canon(id)] = harness.Definition{
 			Adapter: h.Adapter, Command: h.Command, Env: h.Env, PassEnv: h.PassEnv,
 			IdleTimeout: time.Duration(h.IdleTimeout), TurnTimeout: time.Duration(h.TurnTimeout), MaxOutput: int64(h.MaxOutput),
+			IdleReap: time.Duration(h.IdleReap),
 		}
 	}
 	self, err := guard.Self()

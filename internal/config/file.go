@@ -36,7 +36,7 @@ type File struct {
 
 // Harness says how one harness id is run.
 type Harness struct {
-	Adapter string            `yaml:"adapter"`  // exec
+	Adapter string            `yaml:"adapter"`  // exec or stdio
 	Command []string          `yaml:"command"`  // program and arguments; {message} stands for the message
 	Env     map[string]string `yaml:"env"`      // set for the program
 	PassEnv []string          `yaml:"pass_env"` // passed on from the runner's environment
@@ -46,6 +46,9 @@ type Harness struct {
 	TurnTimeout Duration `yaml:"turn_timeout"`
 	// MaxOutput ends a turn that has written more; 0 = default.
 	MaxOutput Size `yaml:"max_output"`
+	// IdleReap ends a program that is kept between turns when it has had none
+	// for so long; 0 = default.
+	IdleReap Duration `yaml:"idle_reap"`
 }
 
 // ReadFile reads a configuration file. A missing file is an error that wraps
@@ -105,10 +108,10 @@ func parse(text []byte, path string) (*File, error) {
 func (h Harness) check() error {
 	switch {
 	case h.Adapter == "":
-		return errors.New("adapter is missing; write adapter: exec to run a command")
+		return errors.New("adapter is missing; write adapter: exec to run a command, or adapter: stdio to talk with a program")
 	case len(h.Command) == 0 || h.Command[0] == "":
 		return errors.New(`command is missing; write it as a list, like ["bash", "-c", "{message}"]`)
-	case h.IdleTimeout < 0 || h.TurnTimeout < 0:
+	case h.IdleTimeout < 0 || h.TurnTimeout < 0 || h.IdleReap < 0:
 		return errors.New("a timeout is negative")
 	}
 	return nil

@@ -38,7 +38,7 @@ harnesses:
     idle_timeout: 90s
     turn_timeout: 2h
     max_output: 64MiB
-  acp:other: {adapter: exec, command: [cat], max_output: 4096}
+  acp:other: {adapter: stdio, command: [cat], max_output: 4096, idle_reap: 5m}
 `)
 	file, err := ReadFile(path)
 	require.NoError(t, err)
@@ -53,7 +53,7 @@ harnesses:
 				Env: map[string]string{"A": "b"}, PassEnv: []string{"OPENAI_API_KEY"},
 				IdleTimeout: Duration(90 * time.Second), TurnTimeout: Duration(2 * time.Hour), MaxOutput: 64 << 20,
 			},
-			"acp:other": {Adapter: "exec", Command: []string{"cat"}, MaxOutput: 4096},
+			"acp:other": {Adapter: "stdio", Command: []string{"cat"}, MaxOutput: 4096, IdleReap: Duration(5 * time.Minute)},
 		},
 	}, file)
 }
