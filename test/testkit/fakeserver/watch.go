@@ -1,0 +1,118 @@
+package fakeserver
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// maxEvent bounds a line of a stream, in bytes.
+const maxEvent = 16 << 20
+
+// Watch keeps the session's stream open, on this connection and every later
+// one, as a real server does for every session that is bound to the runner.
+func (s *Server) Watch(session string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ses := s.sessions[session]
+	if ses.watched {
+		return
+	}
+	ses.watched = true
+	if s.conn != nil {
+		s.relay(s.conn, ses)
+	}
+}
+
+// relay reads a session's stream for as long as the connection lives.
+func (s *Server) relay(conn context.Context, ses *Session) {
+	s.running.Go(func() {
+		for conn.Err() == nil && s.read(conn, ses) {
+		}
+	})
+}
+
+// read reads a stream to its end. It returns false when no other is wanted.
+func (s *Server) read(conn context.Context, ses *Session) (again bool) {
+	res, err := s.open(conn, http.MethodGet, "/v1/sessions/"+ses.ID+"/stream", nil)
+	if err != nil {
+		return false // the connection is over
+	}
+	defer func() { _ = res.Body.Close() }() // left in the middle, or at its end
+	lines := bufio.NewScanner(res.Body)
+	lines.Buffer(nil, maxEvent)
+	for lines.Scan() {
+		data, ok := strings.CutPrefix(lines.Text(), "data: ")
+		if !ok {
+			continue
+		}
+		if data == "[DONE]" {
+			return false
+		}
+		var ev Dict
+		if err := json.Unmarshal([]byte(data), &ev); err != nil {
+			s.t.Errorf("the stream of %s has what is no event: %s", ses.ID, data)
+			return false
+		}
+		s.take(ses, ev)
+	}
+	return true
+}
+
+// take records an event, and lets it change the session's status.
+func (s *Server) take(ses *Session, ev Dict) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ev["type"] == "session.heartbeat" {
+		return
+	}
+	ses.events = append(ses.events, ev)
+	if ev["type"] == "session.status" {
+		ses.Status, _ = ev["status"].(string)
+		ses.Error, _ = ev["error"].(Dict)
+	}
+}
+
+// Events are the events of the session's stream so far.
+func (s *Server) Events(session string) []Dict {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.sessions[session].events)
+}
+
+// Ends are the terminal responses that name the item, by status, each response
+// once: one is right.
+func (s *Server) Ends(session, item string) []string {
+	seen := map[any]bool{}
+	var ends []string
+	for _, ev := range s.Events(session) {
+		status, _ := strings.CutPrefix(ev["type"].(string), "response.")
+		inputs, _ := ev["input_item_ids"].([]any)
+		if !slices.Contains([]string{"completed", "failed", "cancelled", "incomplete"}, status) || !slices.Contains(inputs, any(item)) {
+			continue
+		}
+		response, _ := ev["response"].(Dict)
+		if id := response["id"]; !seen[id] {
+			seen[id] = true
+			if e, ok := response["error"].(Dict); ok {
+				status += ":" + e["code"].(string)
+			}
+			ends = append(ends, status)
+		}
+	}
+	return ends
+}
+
+// Ended waits until the message has an outcome, and returns it.
+func (s *Server) Ended(session, item string) string {
+	s.t.Helper()
+	s.Until(func() bool { return len(s.Ends(session, item)) > 0 }, "the message has no outcome")
+	ends := s.Ends(session, item)
+	if len(ends) != 1 {
+		s.t.Fatalf("outcomes of one message: %v", ends)
+	}
+	return ends[0]
+}
