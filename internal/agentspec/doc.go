@@ -4,6 +4,7 @@
 //
 //   - parse.go: one YAML file in either of the two accepted forms.
 //   - bundle.go: a YAML file as a one-file bundle and back, in memory.
+//   - pack.go: a folder as a bundle, and the digest that names its content.
 //   - extract.go: any bundle into a folder, whatever its sender put in it.
 //   - load.go: an extracted folder into a tree.
 //   - errors.go: a fault of the author, as opposed to one of the disk or the line.
