@@ -3,8 +3,6 @@ package server
 import (
 	"net/http"
 	"strconv"
-
-	"github.com/outrunner/outrunner/internal/agentspec"
 )
 
 // listAgents is GET /v1/agents: what the server offers, by name.
@@ -65,7 +63,7 @@ func (s *Server) getContents(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	bundle, err := agentspec.Bundle(a.Content)
+	bundle, err := s.db.Read().AgentContent(r.Context(), a.ID)
 	if err != nil {
 		return err
 	}

@@ -5,143 +5,63 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
-	"io/fs"
-	"log/slog"
-	"os"
-	"path/filepath"
-	"sort"
-	"sync"
 
 	"github.com/outrunner/outrunner/internal/agentspec"
 	"github.com/outrunner/outrunner/internal/server/store"
 	"github.com/outrunner/outrunner/runner/wire"
 )
 
-// shellAgent is there without any file: it runs each message with a shell.
-const shellAgent = `name: shell
-prompt: Each message is run as a command in the workspace.
-executor:
-  harness: acp:shell
-`
-
-// maxAgentFile bounds an agent file, in bytes.
-const maxAgentFile = 1 << 20
-
-// The sources of an agent.
-const (
-	sourceBuiltin = "builtin"
-	sourceFile    = "file"
-	sourceUpload  = "upload"
-)
-
 // agent is an agent that sessions can have now.
 type agent struct {
 	store.Agent
-	spec *wire.Spec
+	// pack makes the bundle of an agent that is not stored yet.
+	pack func() ([]byte, error)
 }
 
 // revision names the agent's content for runners: when it changes, they read
 // the bundle again.
 func (a *agent) revision() string { return a.ID + "/" + a.Digest }
 
-// catalog reads the agents that the server offers: the built-in one and one
-// per YAML file. It looks at the files at each call, so an edit counts at once.
-type catalog struct {
-	dir string
-	log *slog.Logger
-
-	mu        sync.Mutex
-	complaint map[string]string // per file, so that it is logged once
+// specOf is the spec that a session runs: the agent's own, or that of the
+// sub-agent it is. nil = the tree has no such sub-agent any more.
+func (a *agent) specOf(ses *store.Session) *wire.Spec {
+	if ses.SubAgentName == "" {
+		return a.Spec
+	}
+	return a.Spec.Find(ses.SubAgentName)
 }
 
-// scan reads the built-in agent and the files. A broken file is logged and left
-// out.
-func (c *catalog) scan() []*agent {
-	byID := make(map[string]*agent)
-	if a, err := parseAgent([]byte(shellAgent), sourceBuiltin); err == nil {
-		byID[a.ID] = a
+// newAgent makes an agent of a tree and the digest of its files.
+func newAgent(spec *wire.Spec, digest, source string, pack func() ([]byte, error)) *agent {
+	a := &agent{pack: pack, Agent: store.Agent{Owner: ownerLocal, Name: spec.Name, Source: source, Digest: digest, Spec: placeless(spec)}}
+	switch source {
+	case sourceUpload:
+		a.ID = shortHash("uploaded:" + ownerLocal + "\x00" + spec.Name + "\x00" + digest)
+	default:
+		a.ID = shortHash("builtin:" + spec.Name)
 	}
-	entries, err := os.ReadDir(c.dir) // sorted by name
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	c.complain(c.dir, err)
-	from := make(map[string]string)
-	for _, entry := range entries {
-		name := filepath.Join(c.dir, entry.Name())
-		if ext := filepath.Ext(name); ext != ".yaml" && ext != ".yml" {
-			continue
-		}
-		a, err := readAgent(name)
-		if err == nil && from[a.ID] != "" {
-			err = fmt.Errorf("its name %q is already that of %s", a.Name, from[a.ID])
-		}
-		c.complain(name, err)
-		if err != nil {
-			continue
-		}
-		from[a.ID] = filepath.Base(name)
-		byID[a.ID] = a // a file named "shell" takes the place of the built-in one
-	}
-	out := make([]*agent, 0, len(byID))
-	for _, a := range byID {
-		out = append(out, a)
-	}
-	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
-	return out
+	return a
 }
 
-func readAgent(name string) (*agent, error) {
-	info, err := os.Stat(name)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxAgentFile {
-		return nil, fmt.Errorf("it is not a file of at most %d bytes", maxAgentFile)
-	}
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return nil, err
-	}
-	return parseAgent(text, sourceFile)
-}
-
+// parseAgent makes an agent of one YAML file.
 func parseAgent(text []byte, source string) (*agent, error) {
 	spec, err := agentspec.Parse(text)
 	if err != nil {
 		return nil, err
 	}
 	sum := sha256.Sum256(text)
-	a := &agent{spec: spec, Agent: store.Agent{
-		Owner: ownerLocal, Name: spec.Name, Source: source,
-		Digest: hex.EncodeToString(sum[:]), Content: text,
-	}}
-	switch source {
-	case sourceUpload:
-		a.ID = shortHash("uploaded:" + ownerLocal + "\x00" + spec.Name + "\x00" + a.Digest)
-	default:
-		a.ID = shortHash("builtin:" + spec.Name)
-	}
-	return a, nil
+	return newAgent(spec, hex.EncodeToString(sum[:]), source, func() ([]byte, error) { return agentspec.Bundle(text) }), nil
 }
 
-// complain logs what is wrong with a file, once, and when it is mended.
-func (c *catalog) complain(file string, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.complaint == nil {
-		c.complaint = make(map[string]string)
+// placeless is a tree without the folders in which it was read: they are this
+// machine's alone.
+func placeless(spec *wire.Spec) *wire.Spec {
+	out := *spec
+	out.Dir, out.Agents = "", nil
+	for _, a := range spec.Agents {
+		out.Agents = append(out.Agents, placeless(a))
 	}
-	was := c.complaint[file]
-	switch {
-	case err == nil && was != "":
-		delete(c.complaint, file)
-		c.log.Info("agent file is usable now", "file", file)
-	case err != nil && was != err.Error():
-		c.complaint[file] = err.Error()
-		c.log.Warn("agent file is not usable", "file", file, "error", err)
-	}
+	return &out
 }
 
 // agents lists what the server offers, each with its version.
@@ -174,37 +94,48 @@ func (s *Server) agent(ctx context.Context, id string) (*agent, error) {
 		return nil, refuse(410, "session_agent_missing",
 			"The agent %q is not offered any more: its file is gone from %s, or is broken (the server's log says how).", row.Name, s.catalog.dir)
 	}
-	spec, err := agentspec.Parse(row.Content)
+	if row.Spec == nil {
+		return s.oldUpload(ctx, row)
+	}
+	return &agent{Agent: row}, nil
+}
+
+// oldUpload brings an upload from before there were trees, one YAML file, to
+// the form of today.
+func (s *Server) oldUpload(ctx context.Context, row store.Agent) (*agent, error) {
+	text, err := s.db.Read().AgentContent(ctx, row.ID)
+	if err != nil {
+		return nil, err
+	}
+	spec, err := agentspec.Parse(text)
 	if err != nil {
 		return nil, refuse(410, "session_agent_missing", "The agent %q can not be read: %v.", row.Name, err)
 	}
-	return &agent{Agent: row, spec: spec}, nil
+	row.Spec = spec
+	a := &agent{Agent: row, pack: func() ([]byte, error) { return agentspec.Bundle(text) }}
+	return a, s.version(ctx, a)
 }
 
 // version notes the content that the server has now, and gives the agent its
 // version and times.
 func (s *Server) version(ctx context.Context, a *agent) error {
 	row, err := s.db.Read().Agent(ctx, a.ID)
-	if err == nil && row.Digest == a.Digest {
+	if err == nil && row.Digest == a.Digest && row.Spec != nil {
 		a.Agent = row
 		return nil
 	}
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
-	return s.db.Write(ctx, func(tx *store.Tx) error { return tx.SawAgent(ctx, &a.Agent) })
+	content, err := a.pack()
+	if err != nil {
+		return err
+	}
+	return s.db.Write(ctx, func(tx *store.Tx) error { return tx.SawAgent(ctx, &a.Agent, content) })
 }
 
 // shortHash is the wire's way to make an id from a name: 32 hex digits.
 func shortHash(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	return hex.EncodeToString(sum[:])[:32]
-}
-
-// makeAgentsDir makes the folder for agent files, so that a user finds it.
-func makeAgentsDir(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("making the folder for agents: %w", err)
-	}
-	return nil
 }

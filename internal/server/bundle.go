@@ -2,15 +2,20 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 
 	"github.com/outrunner/outrunner/internal/agentspec"
+	"github.com/outrunner/outrunner/runner/wire"
 )
 
-// createFromBundle takes the parts metadata (JSON) and bundle (a gzip tar of
-// one YAML file). Equal files give the same agent.
+// createFromBundle takes the parts metadata (JSON) and bundle (a gzip tar of an
+// agent and its sub-agents). Equal files give the same agent.
 func (s *Server) createFromBundle(w http.ResponseWriter, r *http.Request) error {
 	r.Body = http.MaxBytesReader(w, r.Body, maxBundle)
 	parts, err := r.MultipartReader()
@@ -49,15 +54,8 @@ func (s *Server) createFromBundle(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
-	yaml, err := agentspec.Open(bytes.NewReader(got["bundle"]))
+	a, err := s.upload(r.Context(), got["bundle"])
 	if err != nil {
-		return badInput("the bundle can not be used: %v", err)
-	}
-	a, err := parseAgent(yaml, sourceUpload)
-	if err != nil {
-		return badInput("the bundle can not be used: %v", err)
-	}
-	if err := s.version(r.Context(), a); err != nil {
 		return err
 	}
 	in.AgentID = a.ID
@@ -67,4 +65,28 @@ func (s *Server) createFromBundle(w http.ResponseWriter, r *http.Request) error 
 	}
 	answer(w, s.log, http.StatusCreated, dict{"session_id": ses.ID, "agent_id": a.ID, "agent_name": a.Name})
 	return nil
+}
+
+// upload makes an agent of a bundle. Its sender is not trusted: it is unpacked
+// under the rules of package agentspec, into a folder that goes away again, and
+// the bytes are stored as they came.
+func (s *Server) upload(ctx context.Context, bundle []byte) (a *agent, err error) {
+	parent, err := os.MkdirTemp("", "outrunner-upload-*")
+	if err != nil {
+		return nil, fmt.Errorf("unpacking an upload: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(parent)) }()
+	dir := filepath.Join(parent, "agent")
+	_, err = agentspec.Extract(bytes.NewReader(bundle), dir)
+	if err == nil {
+		a, err = loadFolder(dir, sourceUpload)
+	}
+	if errors.Is(err, wire.ErrRejected) {
+		return nil, badInput("the bundle can not be used: %v", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	a.pack = func() ([]byte, error) { return bundle, nil }
+	return a, s.version(ctx, a)
 }

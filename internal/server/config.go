@@ -53,6 +53,10 @@ type Timing struct {
 	// Control bounds the runner's answer to an interrupt, a stop, a status or an
 	// approval. Default 5 s.
 	Control time.Duration
+	// Init bounds the runner's answer to a session-init. Default 10 s.
+	Init time.Duration
+	// Tool bounds a tool call at the runner. Default 2 h.
+	Tool time.Duration
 	// StorageRetry is the wait before a runner's event is stored again after the
 	// database failed. Default 0.5 s.
 	StorageRetry time.Duration
@@ -75,6 +79,8 @@ func (t Timing) withDefaults() Timing {
 	set(&t.ForwardRetry, 500*time.Millisecond)
 	set(&t.ForwardRetryMax, 10*time.Second)
 	set(&t.Control, 5*time.Second)
+	set(&t.Init, 10*time.Second)
+	set(&t.Tool, 2*time.Hour)
 	set(&t.StorageRetry, 500*time.Millisecond)
 	return t
 }

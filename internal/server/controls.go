@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"time"
 
@@ -108,16 +107,19 @@ func (s *Server) fence(ctx context.Context, session string) (lift func(), err er
 	}, nil
 }
 
-// onRetry wakes the session's line: what is pending is offered again.
+// onRetry wakes the session's line: what is pending is offered again. What could
+// not be restored is tried again too.
 func (s *Server) onRetry(ctx context.Context, _ Principal, session string, _ inputEvent) (dict, error) {
 	ses, err := s.db.Read().Session(ctx, session)
 	if err != nil {
 		return nil, err
 	}
-	if s.presences.get(ses.RunnerID) == nil {
+	pr := s.presences.get(ses.RunnerID)
+	if pr == nil {
 		return nil, refuse(http.StatusServiceUnavailable, "runner_unavailable", "No runner is available to recover this session.")
 	}
 	s.attach(session, ses.RunnerID)
+	s.tasks.start(func(ctx context.Context) { s.restore(ctx, pr) }) // what it was told it is not told again
 	return dict{"queued": false, "recovered": true, "recovery": "already_connected"}, nil
 }
 
@@ -133,47 +135,6 @@ func (s *Server) onApproval(ctx context.Context, _ Principal, session string, ev
 	status, here, err := s.control(ctx, session, dict{"type": "approval", "data": data})
 	if !here || !delivered(status, err) {
 		s.log.Warn("the runner did not take an approval", "session", session, "online", here, "status", status, "error", err)
-	}
-	return dict{"queued": false}, nil
-}
-
-// onExternalStatus takes a status that a program beside the turn reports, and
-// tells the runner, which may have to tell a parent.
-func (s *Server) onExternalStatus(ctx context.Context, _ Principal, session string, ev inputEvent) (dict, error) {
-	fields, err := object(ev.Data, "data")
-	if err != nil {
-		return nil, err
-	}
-	ch, ok := readStatus(fields)
-	if !ok {
-		return nil, badInput("external_session_status: unknown status %q", clip(text(fields["status"]), 64))
-	}
-	if err := s.db.Write(ctx, func(tx *store.Tx) error { return applyStatus(ctx, tx, session, ch) }); err != nil {
-		return nil, err
-	}
-	ses, err := s.db.Read().Session(ctx, session)
-	if err != nil {
-		return nil, err
-	}
-	if ch.status == statusIdle && isNull(fields["output"]) {
-		last, err := s.db.Read().LastOf(ctx, session, "assistant")
-		if ignoreNotFound(err) != nil {
-			return nil, err
-		}
-		if last != nil {
-			if fields["output"], err = store.Encode(plainText(last)); err != nil {
-				return nil, err
-			}
-		}
-	}
-	if ch.status == statusWaiting {
-		fields["status"] = json.RawMessage(`"idle"`)
-	}
-	status, here, err := s.control(ctx, session, dict{"type": "external_session_status", "data": fields,
-		"model_override": nil, "tools": nil, "created_by": nil})
-	settles := ch.status == statusIdle || ch.status == statusFailed
-	if ses.ParentID != "" && settles && (!here || !delivered(status, err)) {
-		return nil, refuse(http.StatusServiceUnavailable, "runner_unavailable", "The runner did not take the sub-agent's status; try again.")
 	}
 	return dict{"queued": false}, nil
 }

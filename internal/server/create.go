@@ -14,8 +14,8 @@ import (
 const (
 	// maxCreateBody bounds a JSON create, in bytes: it may carry items.
 	maxCreateBody = 10 << 20
-	// maxBundle bounds a multipart create, in bytes: a bundle has one file.
-	maxBundle = 4 << 20
+	// maxBundle bounds a multipart create, in bytes.
+	maxBundle = 32 << 20
 )
 
 // keptSettings are the keys that the server only keeps and shows.
@@ -117,6 +117,9 @@ func (s *Server) create(ctx context.Context, p Principal, in newSession, setting
 	if err != nil {
 		return nil, err
 	}
+	if a.specOf(ses) == nil {
+		return nil, refuse(http.StatusNotFound, "not_found", "The agent %q declares no sub-agent %q.", a.Name, clip(in.SubAgentName, 64))
+	}
 	ses.AgentName = firstOf(in.SubAgentName, a.Name)
 	if ses.RunnerID != "" {
 		if err := s.checkRunner(ctx, ses.RunnerID); err != nil {
@@ -128,6 +131,14 @@ func (s *Server) create(ctx context.Context, p Principal, in newSession, setting
 		return nil, err
 	}
 	err = s.db.Write(ctx, func(tx *store.Tx) error {
+		if ses.ParentID != "" { // it may have been deleted meanwhile
+			if _, err := tx.Session(ctx, ses.ParentID); err != nil {
+				return err
+			}
+		}
+		if err := checkTitle(ctx, tx, ses); err != nil {
+			return err
+		}
 		if len(items) > 0 {
 			if _, err := s.bind(ctx, tx, ses); err != nil {
 				return err
@@ -141,9 +152,7 @@ func (s *Server) create(ctx context.Context, p Principal, in newSession, setting
 	if err != nil {
 		return nil, err
 	}
-	if ses.RunnerID != "" {
-		s.attach(ses.ID, ses.RunnerID)
-	}
+	s.introduce(ses, a, len(items) > 0)
 	return ses, nil
 }
 

@@ -104,7 +104,7 @@ func (s *Server) rejectMessage(ctx context.Context, i *store.Item, why string) e
 		}
 		r := store.Response{Session: i.Session, ID: i.ResponseID, Status: outcome(typeFailed), Model: ses.AgentName, Inputs: []string{i.ID}}
 		event := map[string]json.RawMessage{"source": json.RawMessage(`"execution"`)}
-		if err := publishEnd(tx, ses, r, typeFailed, event, map[string]json.RawMessage{"error": te}); err != nil {
+		if err := publishEnd(ctx, tx, ses, r, typeFailed, event, map[string]json.RawMessage{"error": te}); err != nil {
 			return err
 		}
 		return applyStatus(ctx, tx, i.Session, statusChange{status: statusFailed, err: te, responseID: i.ResponseID})
@@ -143,9 +143,15 @@ func (s *Server) forwardBody(ctx context.Context, p store.Pending) ([]byte, erro
 
 // post sends one JSON body to the runner and reads its answer.
 func (pr *presence) post(ctx context.Context, session, path string, body []byte, timeout time.Duration) (int, []byte, error) {
+	return pr.ask(ctx, runnerURL(session, path), body, timeout, maxRunnerAnswer)
+}
+
+// ask sends one JSON body to a path of the runner and reads at most limit bytes
+// of its answer.
+func (pr *presence) ask(ctx context.Context, url string, body []byte, timeout time.Duration, limit int64) (int, []byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, runnerURL(session, path), bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
 		return 0, nil, fmt.Errorf("asking the runner: %w", err)
 	}
@@ -155,7 +161,7 @@ func (pr *presence) post(ctx context.Context, session, path string, body []byte,
 		return 0, nil, fmt.Errorf("asking the runner: %w", err)
 	}
 	defer res.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(res.Body, maxRunnerAnswer))
+	answer, err := io.ReadAll(io.LimitReader(res.Body, limit))
 	if err != nil {
 		return 0, nil, fmt.Errorf("reading the runner's answer: %w", err)
 	}

@@ -87,23 +87,3 @@ func (s *Server) info(w http.ResponseWriter, _ *http.Request) error {
 	})
 	return nil
 }
-
-// evaluatePolicies allows everything: there are no policies here.
-func (s *Server) evaluatePolicies(w http.ResponseWriter, r *http.Request) error {
-	id, err := s.sessionID(r)
-	if err != nil {
-		return err
-	}
-	raw, err := readJSON(w, r, maxEventsBody)
-	if err != nil {
-		return err
-	}
-	if _, err := object(raw, "the body"); err != nil {
-		return err
-	}
-	if _, err := s.db.Read().Session(r.Context(), id); err != nil {
-		return err
-	}
-	answer(w, s.log, http.StatusOK, dict{"result": "POLICY_ACTION_ALLOW"})
-	return nil
-}

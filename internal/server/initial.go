@@ -60,16 +60,14 @@ func addInitial(ctx context.Context, tx *store.Tx, ses *store.Session, items []*
 			if err := tx.Pend(i, map[string]json.RawMessage{}); err != nil {
 				return err
 			}
+			beginTask(ses, i)
 		}
-		if ses.Title == "" && isUserMessage(i) {
-			if ses.Title = messageTitle(i); ses.Title != "" {
-				if err := tx.SaveSession(ses); err != nil {
-					return err
-				}
-			}
-		}
+		seedTitle(ses, i)
 	}
-	return nil
+	if len(items) == 0 {
+		return nil
+	}
+	return tx.SaveSession(ses)
 }
 
 func isUserMessage(i *store.Item) bool {

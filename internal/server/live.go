@@ -43,6 +43,14 @@ func (l *lives) get(session string) *live {
 	return lv
 }
 
+// isFenced says whether a session's running response is held back.
+func (l *lives) isFenced(session string) bool {
+	lv := l.get(session)
+	lv.mu.Lock()
+	defer lv.mu.Unlock()
+	return lv.fenced
+}
+
 func (l *lives) forget(session string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

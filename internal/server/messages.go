@@ -46,9 +46,7 @@ func (s *Server) acceptMessage(ctx context.Context, p Principal, session string,
 		if runner, err = s.bind(ctx, tx, ses); err != nil {
 			return err
 		}
-		if ses.Title == "" {
-			ses.Title = messageTitle(i)
-		}
+		beginTask(ses, i)
 		return tx.SaveSession(ses)
 	})
 	if err != nil {
@@ -56,20 +54,6 @@ func (s *Server) acceptMessage(ctx context.Context, p Principal, session string,
 	}
 	s.attach(session, runner)
 	return i, nil
-}
-
-// bind gives a session that has no runner one, if there is one to choose. The
-// caller saves the session.
-func (s *Server) bind(ctx context.Context, tx *store.Tx, ses *store.Session) (string, error) {
-	if ses.RunnerID != "" {
-		return ses.RunnerID, nil
-	}
-	runner, err := s.chooseRunner(ctx, tx)
-	if err != nil {
-		return "", err
-	}
-	ses.RunnerID = runner
-	return runner, nil
 }
 
 // readMessage checks a message event. Extra is what the forward to the runner

@@ -51,6 +51,11 @@ func (s *Server) patchSession(w http.ResponseWriter, r *http.Request) error {
 				tell = append(tell, event)
 			}
 		}
+		if _, renamed := fields["title"]; renamed {
+			if err := checkTitle(ctx, tx, ses); err != nil {
+				return err
+			}
+		}
 		return tx.SaveSession(ses)
 	})
 	if err != nil {

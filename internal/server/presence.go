@@ -9,10 +9,12 @@ import (
 
 // presence is one connection of a runner, from its hello to its loss.
 type presence struct {
+	id        string // of this connection
 	runner    string
 	harnesses []string
 	client    *http.Client  // through this connection only
 	lost      chan struct{} // closed when the connection is gone
+	inits     inits
 	wg        sync.WaitGroup
 }
 
@@ -22,6 +24,7 @@ type presences struct {
 	mu       sync.Mutex
 	byRunner map[string]*presence
 	lines    map[string]*line
+	came     chan struct{} // closed when a runner connects
 }
 
 // get finds a runner's newest connection, nil when it has none.
@@ -50,6 +53,36 @@ func (p *presences) enter(pr *presence) {
 		p.byRunner, p.lines = make(map[string]*presence), make(map[string]*line)
 	}
 	p.byRunner[pr.runner] = pr
+	if p.came != nil {
+		close(p.came)
+		p.came = nil
+	}
+}
+
+// await waits until a runner is here, and answers nil when it did not come in
+// time.
+func (p *presences) await(ctx context.Context, runner string, patience time.Duration) *presence {
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
+	for {
+		p.mu.Lock()
+		pr := p.byRunner[runner]
+		if p.came == nil {
+			p.came = make(chan struct{})
+		}
+		came := p.came
+		p.mu.Unlock()
+		if pr != nil {
+			return pr
+		}
+		select {
+		case <-came:
+		case <-limit.C:
+			return nil
+		case <-ctx.Done():
+			return nil
+		}
+	}
 }
 
 // leave takes a connection out and says whether it was still the newest.

@@ -39,6 +39,8 @@ func (s *Server) relayEvent(ctx context.Context, session string, raw []byte) err
 		return s.relayItem(ctx, session, lv, fields)
 	case typ == typeResponseError:
 		return s.relayError(ctx, session, lv, fields)
+	case typ == typeCreated:
+		return s.relayCreated(ctx, session, fields)
 	case typ == "session.resource.created" || typ == "session.resource.deleted":
 		return s.relayResource(ctx, session, typ, fields)
 	}

@@ -96,7 +96,9 @@ func (s *Server) snapshot(ses *store.Session, a *agent, items []*store.Item, pen
 	}
 	var model, harness any
 	if a != nil {
-		model, harness = orNull(a.spec.Model), orNull(a.spec.Harness)
+		if spec := a.specOf(ses); spec != nil {
+			model, harness = orNull(spec.Model), orNull(spec.Harness)
+		}
 	}
 	if ses.ModelOverride != "" {
 		model = ses.ModelOverride
@@ -166,7 +168,7 @@ func listRow(ses *store.Session) dict {
 func agentObject(a *agent) dict {
 	return dict{
 		"id": a.ID, "object": "agent", "name": a.Name, "version": a.Version, "description": nil,
-		"created_at": a.CreatedAt, "updated_at": a.UpdatedAt, "harness": a.spec.Harness, "model": orNull(a.spec.Model),
+		"created_at": a.CreatedAt, "updated_at": a.UpdatedAt, "harness": a.Spec.Harness, "model": orNull(a.Spec.Model),
 		"mcp_servers": []any{}, "mcp_servers_editable": false, "mcp_registry_editable": false,
 		"policies": []any{}, "skills": []any{}, "terminals": []any{}, "builtin": a.Source != sourceUpload,
 	}

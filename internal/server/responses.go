@@ -65,7 +65,7 @@ func finishResponse(ctx context.Context, tx *store.Tx, ses *store.Session, typ s
 		}
 	}
 	r.Status = outcome(typ)
-	return publishEnd(tx, ses, r, typ, fields, body)
+	return publishEnd(ctx, tx, ses, r, typ, fields, body)
 }
 
 // outcome is the status of a response that ended with that event.
@@ -73,18 +73,27 @@ func outcome(typ string) string { return strings.TrimPrefix(typ, "response.") }
 
 // publishEnd stores a response with the status that it has, and publishes that
 // it is over: event is the event to complete, body the response object in it.
-func publishEnd(tx *store.Tx, ses *store.Session, r store.Response, typ string, event, body map[string]json.RawMessage) error {
+func publishEnd(ctx context.Context, tx *store.Tx, ses *store.Session, r store.Response, typ string, event, body map[string]json.RawMessage) error {
 	if err := tx.SaveResponse(r); err != nil {
 		return err
 	}
 	if ses.ResponseID == r.ID {
 		ses.ResponseID = ""
-		if err := tx.SaveSession(ses); err != nil {
+	}
+	lost := r.Status == store.Lost
+	r.Status = outcome(typ)
+	err := endTask(ctx, tx, ses, r.Status)
+	if err != nil {
+		return err
+	}
+	if err := tx.SaveSession(ses); err != nil {
+		return err
+	}
+	if !lost { // a lost turn may come back and end in its own way
+		if err := noteReturned(ctx, tx, ses, r.ID, taskOutcome(r.Status)); err != nil {
 			return err
 		}
 	}
-	r.Status = outcome(typ)
-	var err error
 	if event["response"], event["input_item_ids"], err = completeResponse(tx, r, body, ses.AgentName); err != nil {
 		return err
 	}

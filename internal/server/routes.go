@@ -36,6 +36,7 @@ func (s *Server) routes() http.Handler {
 		"GET /v1/sessions/{session_id}/agent/contents":     s.getContents,
 		"GET /v1/sessions/{session_id}/stream":             s.getStream,
 		"POST /v1/sessions/{session_id}/events":            s.postEvents,
+		"POST /v1/sessions/{session_id}/mcp":               s.mcp,
 		"POST /v1/sessions/{session_id}/policies/evaluate": s.evaluatePolicies,
 		"/": s.notFound,
 	} {

@@ -16,7 +16,7 @@ const closeIdle = "runner idle shutdown"
 // ctx. It opens the stream of every session that is bound to the runner, and
 // messages that wait go out over the same lines.
 func (s *Server) serveRunner(ctx context.Context, runner string, harnesses []string, through http.RoundTripper) {
-	pr := &presence{runner: runner, harnesses: harnesses, client: &http.Client{Transport: through, CheckRedirect: noRedirect}, lost: make(chan struct{})}
+	pr := &presence{id: store.NewID(), runner: runner, harnesses: harnesses, client: &http.Client{Transport: through, CheckRedirect: noRedirect}, lost: make(chan struct{})}
 	s.presences.enter(pr)
 	s.graces.end(runner)
 	for !s.welcome(ctx, runner, harnesses) {
@@ -29,6 +29,7 @@ func (s *Server) serveRunner(ctx context.Context, runner string, harnesses []str
 		}
 		break
 	}
+	s.restore(ctx, pr)
 	<-ctx.Done()
 	if s.presences.leave(pr) {
 		s.awaitReturn(runner)
@@ -111,7 +112,7 @@ func (s *Server) awaitReturn(runner string) {
 			err: taskError([]byte(`{"code":"` + codeDisconnected + `","message":"Runner disconnected unexpectedly."}`))})
 	})
 	if ok {
-		s.graces.begin(runner, cancel)
+		s.graces.begin(runner, time.Now().Add(s.cfg.Timing.DisconnectGrace), cancel)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/outrunner/outrunner/internal/server/store"
 )
@@ -109,13 +110,26 @@ func (s *Server) deleteSession(w http.ResponseWriter, r *http.Request) error {
 		s.hub.gone(ses.ID)
 		s.lives.forget(ses.ID)
 	}
-	if pr := s.presences.get(tree[0].RunnerID); pr != nil {
-		if status, err := pr.delete(ctx, id, s.cfg.Timing.Control); !delivered(status, err) && status != http.StatusNotFound {
-			s.log.Warn("the runner did not forget a session", "session", id, "status", status, "error", err)
-		}
-	}
+	s.tellForgotten(ctx, tree)
 	answer(w, s.log, http.StatusOK, dict{"id": id, "object": "conversation.deleted", "deleted": true})
 	return nil
+}
+
+// tellForgotten tells the runners of deleted sessions, children first. A runner
+// that does not answer is not asked again: it finds out at its next scan.
+func (s *Server) tellForgotten(ctx context.Context, tree []*store.Session) {
+	mute := make(map[string]bool)
+	for _, ses := range slices.Backward(tree) {
+		pr := s.presences.get(ses.RunnerID)
+		if pr == nil || mute[ses.RunnerID] {
+			continue
+		}
+		status, err := pr.delete(ctx, ses.ID, s.cfg.Timing.Control)
+		mute[ses.RunnerID] = err != nil
+		if !delivered(status, err) && status != http.StatusNotFound {
+			s.log.Warn("the runner did not forget a session", "session", ses.ID, "status", status, "error", err)
+		}
+	}
 }
 
 func (s *Server) getLabels(w http.ResponseWriter, r *http.Request) error {

@@ -19,6 +19,7 @@ type statusChange struct {
 	err        json.RawMessage            // an object with code and message, when failed
 	fromRunner bool                       // it says that no turn runs any more, so it ends what is open
 	lost       bool                       // the runner is gone, and what is open with it
+	external   bool                       // a program beside the turn says it: there may be no response to tell how the turn ended
 	extra      map[string]json.RawMessage // background_task_count, background_tasks, blocked_on
 }
 
@@ -51,6 +52,10 @@ func applyStatus(ctx context.Context, tx *store.Tx, session string, ch statusCha
 			return err
 		}
 	}
+	task := ses.Outcome
+	if err := settleTask(ctx, tx, ses, ch); err != nil {
+		return err
+	}
 	response := ses.ResponseID
 	switch ch.status {
 	case statusIdle, statusFailed:
@@ -61,7 +66,13 @@ func applyStatus(ctx context.Context, tx *store.Tx, session string, ch statusCha
 		}
 	}
 	if ses.Status == ch.status && bytes.Equal(ses.Error, ch.err) && ses.ResponseID == response && ch.status != statusWaiting {
-		return nil
+		if ses.Outcome == task {
+			return nil
+		}
+		if err := tx.SaveSession(ses); err != nil {
+			return err
+		}
+		return tellParent(ctx, tx, ses)
 	}
 	ses.Status, ses.Error, ses.ResponseID = ch.status, ch.err, response
 	if err := tx.SaveSession(ses); err != nil {
@@ -75,19 +86,6 @@ func applyStatus(ctx context.Context, tx *store.Tx, session string, ch statusCha
 		return err
 	}
 	return tellParent(ctx, tx, ses)
-}
-
-// tellParent publishes a child's new status on its parent's stream.
-func tellParent(ctx context.Context, tx *store.Tx, child *store.Session) error {
-	if child.ParentID == "" {
-		return nil
-	}
-	preview, err := tx.LastOf(ctx, child.ID, "assistant")
-	if ignoreNotFound(err) != nil {
-		return err
-	}
-	return ignoreNotFound(tx.Emit(child.ParentID, typeChildUpdated,
-		dict{"type": typeChildUpdated, "conversation_id": child.ParentID, "child": childSummary(child, preview)}))
 }
 
 // endOpenResponses tells the end of the responses of which no end came: the
@@ -115,7 +113,7 @@ func endOpenResponses(ctx context.Context, tx *store.Tx, ses *store.Session, ch 
 			}
 		}
 		event, body := map[string]json.RawMessage{}, map[string]json.RawMessage{"error": ch.err}
-		if err := publishEnd(tx, ses, r, typ, event, body); err != nil {
+		if err := publishEnd(ctx, tx, ses, r, typ, event, body); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ const (
 	typeStatus        = "session.status"
 	typeConsumed      = "session.input.consumed"
 	typeInterrupted   = "session.interrupted"
+	typeCreated       = "session.created"
 	typeChildUpdated  = "session.child_session.updated"
 	typeInProgress    = "response.in_progress"
 	typeCompleted     = "response.completed"
@@ -78,7 +79,6 @@ var passedOn = map[string]bool{
 	"session.model_options":             true,
 	"session.btw_sidechat":              true,
 	"session.interrupted":               true,
-	"session.created":                   true,
 	"session.superseded":                true,
 	"session.child_session.updated":     true,
 	"session.changed_files.invalidated": true,

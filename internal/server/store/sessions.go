@@ -18,6 +18,7 @@ type Session struct {
 	Title             string
 	Status            string
 	Error             json.RawMessage // last_task_error, nil when there is none
+	Outcome           string          // of the newest task: "", OutcomeOpen, completed, failed, cancelled
 	ResponseID        string          // the running response
 	RunnerID          string
 	ParentID          string
@@ -44,7 +45,10 @@ func (s *Session) Kind() string {
 	return "default"
 }
 
-const sessionColumns = `n, id, owner, agent_id, agent_name, title, status, error, response_id, runner_id,
+// OutcomeOpen is the outcome of a task that has not ended.
+const OutcomeOpen = "open"
+
+const sessionColumns = `n, id, owner, agent_id, agent_name, title, status, error, outcome, response_id, runner_id,
 	parent_id, root_id, sub_agent_name, workspace, model_override, harness_override, reasoning_effort,
 	external_session_id, archived, settings, last_seq, created_at, updated_at,
 	(SELECT json_group_object(key, value) FROM labels WHERE labels.session = sessions.id)`
@@ -54,7 +58,7 @@ type scanner interface{ Scan(...any) error }
 func scanSession(row scanner) (*Session, error) {
 	var s Session
 	var taskError, settings, labels string
-	err := row.Scan(&s.N, &s.ID, &s.Owner, &s.AgentID, &s.AgentName, &s.Title, &s.Status, &taskError, &s.ResponseID, &s.RunnerID,
+	err := row.Scan(&s.N, &s.ID, &s.Owner, &s.AgentID, &s.AgentName, &s.Title, &s.Status, &taskError, &s.Outcome, &s.ResponseID, &s.RunnerID,
 		&s.ParentID, &s.RootID, &s.SubAgentName, &s.Workspace, &s.ModelOverride, &s.HarnessOverride, &s.ReasoningEffort,
 		&s.ExternalSessionID, &s.Archived, &settings, &s.LastSeq, &s.CreatedAt, &s.UpdatedAt, &labels)
 	if err != nil {
@@ -94,12 +98,6 @@ func (r reader) BoundTo(ctx context.Context, runner string) ([]*Session, error) 
 func (r reader) InTurn(ctx context.Context) ([]*Session, error) {
 	return collect(ctx, r.q, "listing running sessions", scanSessions,
 		`SELECT `+sessionColumns+` FROM sessions WHERE status IN ('running', 'waiting', 'launching') ORDER BY n`)
-}
-
-// Children lists the sessions below one, newest first, at most limit.
-func (r reader) Children(ctx context.Context, parent string, limit int) ([]*Session, error) {
-	return collect(ctx, r.q, "listing child sessions", scanSessions,
-		`SELECT `+sessionColumns+` FROM sessions WHERE parent_id = ? ORDER BY n DESC LIMIT ?`, parent, limit)
 }
 
 // Tree lists a session and everything below it, parents before children.
@@ -200,10 +198,10 @@ func (t *Tx) CreateSession(s *Session) error {
 	if err != nil {
 		return err
 	}
-	if _, err := t.exec("storing a session", `INSERT INTO sessions (id, owner, agent_id, agent_name, title, status, runner_id,
+	if _, err := t.exec("storing a session", `INSERT INTO sessions (id, owner, agent_id, agent_name, title, status, outcome, runner_id,
 		parent_id, root_id, sub_agent_name, workspace, model_override, harness_override, reasoning_effort,
-		external_session_id, settings, created_at, updated_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
-		s.ID, s.Owner, s.AgentID, s.AgentName, s.Title, s.Status, s.RunnerID,
+		external_session_id, settings, created_at, updated_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+		s.ID, s.Owner, s.AgentID, s.AgentName, s.Title, s.Status, s.Outcome, s.RunnerID,
 		s.ParentID, s.RootID, s.SubAgentName, s.Workspace, s.ModelOverride, s.HarnessOverride, s.ReasoningEffort,
 		s.ExternalSessionID, settings, s.CreatedAt, s.UpdatedAt); err != nil {
 		return err
@@ -218,10 +216,10 @@ func (t *Tx) SaveSession(s *Session) error {
 	if err != nil {
 		return err
 	}
-	n, err := t.exec("storing session "+s.ID, `UPDATE sessions SET title = ?, status = ?, error = ?, response_id = ?, runner_id = ?,
+	n, err := t.exec("storing session "+s.ID, `UPDATE sessions SET title = ?, status = ?, error = ?, outcome = ?, response_id = ?, runner_id = ?,
 		workspace = ?, model_override = ?, reasoning_effort = ?, external_session_id = ?, archived = ?, settings = ?,
 		updated_at = ? WHERE id = ?`,
-		s.Title, s.Status, string(s.Error), s.ResponseID, s.RunnerID,
+		s.Title, s.Status, string(s.Error), s.Outcome, s.ResponseID, s.RunnerID,
 		s.Workspace, s.ModelOverride, s.ReasoningEffort, s.ExternalSessionID, s.Archived, settings,
 		s.UpdatedAt, s.ID)
 	if err == nil && n == 0 {

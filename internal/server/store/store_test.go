@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/outrunner/outrunner/runner/wire"
 )
 
 // opened is a database in a folder whose name has everything that could end a
@@ -299,8 +301,14 @@ func TestDeleteLeavesNothing(t *testing.T) {
 func TestAgentsAreCountedByContent(t *testing.T) {
 	d, _, _ := opened(t)
 	see := func(digest string) int64 {
-		a := Agent{ID: "a", Name: "n", Source: "file", Digest: digest, Content: []byte(digest)}
-		d.must(t, func(tx *Tx) error { return tx.SawAgent(t.Context(), &a) })
+		a := Agent{ID: "a", Name: "n", Source: "file", Digest: digest, Spec: &wire.Spec{Name: "n", Agents: []*wire.Spec{{Name: digest}}}}
+		d.must(t, func(tx *Tx) error { return tx.SawAgent(t.Context(), &a, []byte(digest)) })
+		content, err := d.Read().AgentContent(t.Context(), "a")
+		require.NoError(t, err)
+		require.Equal(t, digest, string(content))
+		row, err := d.Read().Agent(t.Context(), "a")
+		require.NoError(t, err)
+		require.Equal(t, a, row)
 		return a.Version
 	}
 	require.Equal(t, []int64{1, 1, 2, 3}, []int64{see("x"), see("x"), see("y"), see("x")})
