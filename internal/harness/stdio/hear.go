@@ -94,6 +94,7 @@ func hearItem(raw json.RawMessage) (heard, error) {
 	if err := json.Unmarshal(raw, &item); err != nil {
 		return heard{}, fmt.Errorf("%w: an item that is not an object", errNoise)
 	}
+	tidy(item)
 	kind, callID, status := str(item["type"]), str(item["call_id"]), str(item["status"])
 	h := heard{event: wire.HarnessEvent{Type: wire.ItemDone}}
 	mend := "output"
@@ -126,6 +127,21 @@ func hearItem(raw json.RawMessage) (heard, error) {
 		return heard{}, fmt.Errorf("%w: %w", errNoise, err)
 	}
 	return h, nil
+}
+
+// tidy removes what a reader of the item could take for one of its keys: JSON
+// in Go does not tell "Name" from "name"; and a status that is no text.
+func tidy(item map[string]json.RawMessage) {
+	for _, key := range []string{"type", "status", "call_id", "name", "arguments", "output"} {
+		for other := range item {
+			if other != key && strings.EqualFold(other, key) {
+				delete(item, other)
+			}
+		}
+	}
+	if str(item["status"]) == "" {
+		delete(item, "status")
+	}
 }
 
 // textOf is a string, or the JSON of what should have been one.

@@ -41,6 +41,13 @@ func TestAProgramThatEndsInItsTurn(t *testing.T) {
 	}
 }
 
+func TestAProgramThatIsNoneOfThese(t *testing.T) {
+	s := stageFor(t, "cat")
+	s.cfg.IdleTimeout = 300 * time.Millisecond
+	_, end := s.run("hello")
+	s.failed(end, wire.CodeTimeout, `cat wrote nothing that is an event for 300ms and was stopped; its first line was: {"type":"message"`)
+}
+
 func TestGarbageIsSkipped(t *testing.T) {
 	s := newStage(t, `echo starting up
 while IFS= read -r line; do
@@ -78,6 +85,15 @@ func TestALineThatIsTooLong(t *testing.T) {
 	_, end = s.run("x")
 	s.failed(end, turn.CodeProtocol, "sh wrote a line of more than 1 MiB, and was stopped")
 	require.Nil(t, s.process())
+}
+
+func TestAfterALineThatIsTooLongTheProgramIsNotHeldUp(t *testing.T) {
+	s := newStage(t, `trap '' TERM; read -r line; head -c 3000000 /dev/zero | tr '\0' x; i=0
+while [ $i -lt 20000 ]; do i=$((i+1)); say more; done; echo x > left`)
+	s.cfg.TerminateGrace = patience
+	_, end := s.run("x")
+	s.failed(end, turn.CodeProtocol, "sh wrote a line of more than 1 MiB")
+	require.Equal(t, "x", s.file("left"), "it came to its own end")
 }
 
 func TestALongLineBetweenTurnsEndsTheProgram(t *testing.T) {

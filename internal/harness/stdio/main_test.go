@@ -10,8 +10,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "guard" {
-		os.Exit(guard.Main(os.Args[2:]))
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case "guard":
+			os.Exit(guard.Main(os.Args[2:]))
+		case "mini-runner":
+			os.Exit(miniRunner(os.Args[2:]))
+		}
 	}
 	goleak.VerifyTestMain(m)
 }

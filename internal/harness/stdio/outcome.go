@@ -25,6 +25,12 @@ func (r *Run) outcome(p *process) wire.TurnEnd {
 		return byTerminal(r.cfg, *end)
 	case s.why == turn.Interrupted && s.step == guard.Running && p.wasKilled():
 		return turn.Ignored(r.cfg)
+	case s.why == turn.Silent && r.events == 0 && r.noise > 0:
+		// It was not silent; it may be a program that never was one of these.
+		stopped := turn.Stopped(r.cfg, s.why, s.cause)
+		stopped.Error.Message = fmt.Sprintf("%s wrote nothing that is an event for %v and was stopped; its first line was: %s",
+			r.cfg.Command[0], r.cfg.IdleTimeout, r.quote)
+		return stopped
 	case s.why != turn.Running:
 		return turn.Stopped(r.cfg, s.why, s.cause)
 	case p.failure != nil:

@@ -57,7 +57,11 @@ func opening(start wire.TurnStart) ([]byte, error) {
 		}
 		m.Content = append(m.Content, item)
 	}
-	return line(m)
+	text, err := line(m)
+	if err != nil {
+		return nil, fmt.Errorf("the conversation cannot be read: %w", err)
+	}
+	return text, nil
 }
 
 // blocksOf makes a list of blocks of a content that may be a plain string.

@@ -151,6 +151,15 @@ func TestCloseEndsARestingProgram(t *testing.T) {
 	s.completed(end)
 }
 
+func TestCloseEndsTheInput(t *testing.T) {
+	s := newStage(t, `trap '' TERM; while IFS= read -r line; do finish; done; echo eof > left`)
+	s.cfg.TerminateGrace = time.Hour
+	_, end := s.run("x")
+	s.completed(end)
+	require.NoError(t, s.pool.Close(t.Context(), "s"))
+	require.Equal(t, "eof", s.file("left"))
+}
+
 func TestCloseLeavesAProgramWithATurnToThat(t *testing.T) {
 	s := newStage(t, obedient)
 	r, ended := s.begin(userSays("t", "x"))
