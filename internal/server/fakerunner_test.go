@@ -27,6 +27,7 @@ type fakeRunner struct {
 	streams map[string]*feed
 	answer  func(request) (int, string) // nil: 202
 	ups     int
+	flying  int // requests that are not answered yet
 }
 
 // request is what came through the tunnel.
@@ -205,8 +206,12 @@ func (r *fakeRunner) serve(w http.ResponseWriter, req *http.Request) {
 	r.mu.Unlock()
 	status, body := http.StatusAccepted, `{"queued":true}`
 	if answer != nil {
+		r.mu.Lock()
+		r.flying++
+		r.mu.Unlock()
 		status, body = answer(in)
 		r.mu.Lock()
+		r.flying--
 		r.got = append(r.got, in)
 		r.mu.Unlock()
 	}
@@ -220,6 +225,13 @@ func (r *fakeRunner) answers(fn func(request) (int, string)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.answer = fn
+}
+
+// inFlight is how many requests wait for the test's answer.
+func (r *fakeRunner) inFlight() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.flying
 }
 
 // requests are what came so far, those of one session and event type.

@@ -262,33 +262,35 @@ func TestAWaitingMessageWhoseAgentIsGone(t *testing.T) {
 	require.Empty(t, s.snapshot(id)["pending_inputs"])
 }
 
+// upload creates a session from a bundle.
+func (s *site) upload(metadata string, bundle []byte) (int, map[string]any) {
+	s.t.Helper()
+	var b bytes.Buffer
+	form := multipart.NewWriter(&b)
+	if metadata != "" {
+		require.NoError(s.t, form.WriteField("metadata", metadata))
+	}
+	if bundle != nil {
+		part, err := form.CreateFormFile("bundle", "agent.tgz")
+		require.NoError(s.t, err)
+		_, err = part.Write(bundle)
+		require.NoError(s.t, err)
+	}
+	require.NoError(s.t, form.Close())
+	res, raw := s.raw("POST", "/v1/sessions", b.String(), map[string]string{"Content-Type": form.FormDataContentType()})
+	out := map[string]any{}
+	require.NoError(s.t, json.Unmarshal(raw, &out), string(raw))
+	return res.StatusCode, out
+}
+
 func TestCreateFromABundle(t *testing.T) {
 	s := newSite(t)
-	upload := func(metadata string, bundle []byte) (int, map[string]any) {
-		t.Helper()
-		var b bytes.Buffer
-		form := multipart.NewWriter(&b)
-		if metadata != "" {
-			require.NoError(t, form.WriteField("metadata", metadata))
-		}
-		if bundle != nil {
-			part, err := form.CreateFormFile("bundle", "agent.tgz")
-			require.NoError(t, err)
-			_, err = part.Write(bundle)
-			require.NoError(t, err)
-		}
-		require.NoError(t, form.Close())
-		res, raw := s.raw("POST", "/v1/sessions", b.String(), map[string]string{"Content-Type": form.FormDataContentType()})
-		out := map[string]any{}
-		require.NoError(t, json.Unmarshal(raw, &out), string(raw))
-		return res.StatusCode, out
-	}
 	good := tarball(t, "config.yaml", "name: up\nprompt: p\nexecutor: {harness: acp:mine}\n")
-	code, out := upload(`{"title":"t"}`, good)
+	code, out := s.upload(`{"title":"t"}`, good)
 	require.Equal(t, 201, code, out)
 	require.Equal(t, "up", out["agent_name"])
 	require.Equal(t, "t", s.snapshot(out["session_id"].(string))["title"])
-	code, again := upload(`{}`, good)
+	code, again := s.upload(`{}`, good)
 	require.Equal(t, 201, code)
 	require.Equal(t, out["agent_id"], again["agent_id"], "the same files are the same agent")
 	require.NotEqual(t, out["session_id"], again["session_id"])
@@ -306,19 +308,27 @@ func TestCreateFromABundle(t *testing.T) {
 		"no metadata": {"", good, 422}, "no bundle": {"{}", nil, 422}, "not a tar": {"{}", []byte("hello"), 400},
 		"bad metadata": {"[", good, 400}, "not an agent": {"{}", tarball(t, "config.yaml", "[]"), 400},
 	} {
-		code, out := upload(c.metadata, c.bundle)
+		code, out := s.upload(c.metadata, c.bundle)
 		require.Equal(t, c.want, code, "%s: %v", name, out)
 	}
 }
 
 func tarball(t *testing.T, name, text string) []byte {
 	t.Helper()
+	return archive(t, map[string]string{name: text})
+}
+
+// archive is a bundle of files, the order of which is chance.
+func archive(t *testing.T, files map[string]string) []byte {
+	t.Helper()
 	var b bytes.Buffer
 	zip := gzip.NewWriter(&b)
 	tw := tar.NewWriter(zip)
-	require.NoError(t, tw.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(text))}))
-	_, err := tw.Write([]byte(text))
-	require.NoError(t, err)
+	for name, text := range files {
+		require.NoError(t, tw.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(text))}))
+		_, err := tw.Write([]byte(text))
+		require.NoError(t, err)
+	}
 	require.NoError(t, tw.Close())
 	require.NoError(t, zip.Close())
 	return b.Bytes()
