@@ -31,20 +31,26 @@ func flood(chunks int, wrote *atomic.Int64) http.HandlerFunc {
 	}
 }
 
-// TestPeerThatStopsReading is 80 s of stall in 1.6 s: the peer keeps sending
-// (its pings, its messages), reads nothing, and loses nothing.
+// TestPeerThatStopsReading is 80 s of stall in 1.6 s; realtime_test.go has the
+// 80 s.
 func TestPeerThatStopsReading(t *testing.T) {
-	const streams, chunks = 4, 128 // 4 MiB each
-	var wrote atomic.Int64
 	timing := fast()
 	timing.Silence = 1800 * time.Millisecond
+	stall(t, timing, 1600*time.Millisecond)
+}
+
+// stall runs a client against a peer that keeps sending (its pings, its
+// messages) and reads nothing for a while. Nothing may be lost by it.
+func stall(t *testing.T, timing Timing, span time.Duration) {
+	const streams, chunks = 4, 128 // 4 MiB each
+	var wrote atomic.Int64
 	c := &Client{Handler: flood(chunks, &wrote), Timing: timing}
 	scripted(t, c, func(r *raw) {
 		for i := range streams {
 			r.send(request(string(rune('a'+i)), "/", ""))
 		}
-		stalled := time.NewTimer(1600 * time.Millisecond)
-		tick := time.NewTicker(20 * time.Millisecond)
+		stalled := time.NewTimer(span)
+		tick := time.NewTicker(span / 80)
 		defer tick.Stop()
 		ts := 0
 		for stall := true; stall; {

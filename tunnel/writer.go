@@ -161,7 +161,7 @@ func (w *writer) took(it item, st *outStream) {
 		return
 	}
 	if st.class == bulk {
-		w.win.took(len(it.msg))
+		w.win.took(len(it.msg), w.now())
 	}
 	w.makeRoom(st, len(it.msg))
 }
