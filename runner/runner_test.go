@@ -167,6 +167,7 @@ func TestHeartbeats(t *testing.T) {
 func TestInterruptAnswersWhenTheTurnHasEnded(t *testing.T) {
 	w := newWorld(t).start()
 	e := w.stream("S")
+	e.until("session.status idle")
 	w.send("S", "u1", "hang")
 	e.until("response.in_progress")
 	status, _ := w.do("POST", "/v1/sessions/S/events", `{"type":"interrupt"}`)
