@@ -46,6 +46,8 @@ func stall(t *testing.T, timing Timing, span time.Duration) {
 	var wrote atomic.Int64
 	c := &Client{Handler: flood(chunks, &wrote), Timing: timing}
 	scripted(t, c, func(r *raw) {
+		r.send(`{"kind":"ping","ts":7}`)
+		r.expect(`{"kind":"pong","ts":7}`) // reading so far has answered the first ping
 		for i := range streams {
 			r.send(request(string(rune('a'+i)), "/", ""))
 		}

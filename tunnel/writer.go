@@ -57,11 +57,15 @@ type owedPong struct {
 }
 
 func newWriter(l Limits, masked bool) *writer {
-	return &writer{
+	w := &writer{
 		limits: l, masked: masked, since: time.Now(), win: newWindow(l),
 		wake: make(chan struct{}, 1), dead: make(chan struct{}),
 		waiting: map[*outStream]struct{}{},
 	}
+	// The first ping goes out at once, while the path is idle: it shows that
+	// the peer answers pings, and how far away it is.
+	w.win.want = true
+	return w
 }
 
 // now is the time on the connection's own clock.
