@@ -351,3 +351,31 @@ func TestClientHeaderErrorIsARetry(t *testing.T) {
 	s.waitRunner(t, "r1", 0)
 	require.EqualValues(t, 5, n.Load())
 }
+
+func TestClientStopsInABrokenUpgrade(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			return
+		}
+		defer func() { _ = conn.Close() }()
+		// A 101 answer to someone else's key, and then nothing.
+		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: x\r\n\r\n")
+		_, _ = io.Copy(io.Discard, conn)
+	}))
+	t.Cleanup(srv.Close)
+	timing := fast()
+	timing.Dial = 50 * time.Millisecond
+	waiting := make(chan struct{}, 100)
+	c := &Client{URL: srv.URL, Timing: timing, OnState: func(s State) {
+		if s == BackingOff {
+			waiting <- struct{}{}
+		}
+	}}
+	start := time.Now()
+	stop := startClient(t, c)
+	<-waiting
+	require.Less(t, time.Since(start), 2*time.Second)
+	require.Equal(t, CauseDial, c.Status().LastReason.Cause)
+	require.NoError(t, stop())
+}

@@ -57,6 +57,7 @@ func Example() {
 func ExampleAdmitted() {
 	order := make(chan string, 100)
 	runner := &tunnel.Client{
+		URL: "https://server.example", RunnerID: "laptop",
 		OrderKey: func(r *http.Request) string { return r.Header.Get("X-Session") },
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			order <- r.URL.Path // its place in the line
@@ -64,7 +65,7 @@ func ExampleAdmitted() {
 			w.WriteHeader(http.StatusAccepted) // after some work
 		}),
 	}
-	_ = runner
+	_ = runner.Run(context.Background())
 }
 
 // A server that refuses a runner says so before or after the upgrade, as the
@@ -78,5 +79,6 @@ func ExampleServer_authorize() {
 			return "ann", nil
 		},
 	}
-	_ = server
+	mux := http.NewServeMux()
+	mux.Handle("GET /v1/runners/{runner_id}/tunnel", server)
 }
