@@ -139,12 +139,12 @@ func TestLimits(t *testing.T) {
 		next  string
 	}{
 		"silence": {
-			func(d *Definition) { d.IdleTimeout = 200 * time.Millisecond },
-			"echo a; sleep 1000", wire.CodeTimeout, "bash wrote nothing for 200ms and was stopped", "idle_timeout of acp:shell",
+			func(d *Definition) { d.IdleTimeout = time.Second },
+			"echo a; sleep 1000", wire.CodeTimeout, "bash wrote nothing for 1s and was stopped", "idle_timeout of acp:shell",
 		},
 		"time": {
-			func(d *Definition) { d.TurnTimeout = 300 * time.Millisecond },
-			"while :; do echo a; sleep 0.01; done", wire.CodeTimeout, "bash ran for 300ms and was stopped", "turn_timeout of acp:shell",
+			func(d *Definition) { d.TurnTimeout = 2 * time.Second },
+			"while :; do echo a; sleep 0.01; done", wire.CodeTimeout, "bash ran for 2s and was stopped", "turn_timeout of acp:shell",
 		},
 		"output": {
 			func(d *Definition) { d.MaxOutput = 100_000 },
@@ -157,6 +157,7 @@ func TestLimits(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			text, end := run(t, manager(t, shell(tt.limit)), tt.run)
 			require.Equal(t, wire.Failed, end.Outcome)
 			require.Equal(t, tt.code, end.Error.Code)
@@ -179,12 +180,13 @@ func TestExactlyTheOutputLimitIsFine(t *testing.T) {
 }
 
 func TestASlowReaderIsNotSilence(t *testing.T) {
-	const idle = 100 * time.Millisecond
+	t.Parallel()
+	const idle = 2 * time.Second
 	m := manager(t, shell(func(d *Definition) { d.IdleTimeout = idle }))
 	var once sync.Once
 	// More than a pipe holds, so the program waits for the reader, too.
 	end := m.Turn(t.Context(), message("t", "head -c 300000 /dev/zero | tr '\\0' x"), func(wire.HarnessEvent) error {
-		once.Do(func() { <-time.After(4 * idle) })
+		once.Do(func() { <-time.After(idle + idle/2) })
 		return nil
 	})
 	require.Equal(t, wire.Completed, end.Outcome, "%v", end.Error)
