@@ -93,7 +93,7 @@ func (e *serverEnd) send(ctx context.Context, x *exchange, f Request) error {
 	}
 	err := e.link.out.pushItems(ctx, &e.requests, []item{{msg: msg, ticket: &x.ticket}})
 	if errors.Is(err, errDead) {
-		err = e.lost(true)
+		err = e.link.lost(true)
 	}
 	if err != nil {
 		x.finish(err)

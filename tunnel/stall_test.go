@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -227,4 +228,36 @@ func TestServerPingsAheadOfBulk(t *testing.T) {
 	require.Less(t, time.Since(start), 5*time.Second)
 	cancel()
 	<-done
+}
+
+// TestBothEndsSaturated sends large bodies both ways at once: the readers never
+// wait for their writers, so neither end can stop the other.
+func TestBothEndsSaturated(t *testing.T) {
+	s := newTestServer(t, &Server{})
+	startClient(t, &Client{URL: s.URL, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/plain")
+		_, _ = io.Copy(w, r.Body)
+	})})
+	s.waitRunner(t, "r1", 0)
+	sent := strings.Repeat("0123456789abcde\n", 1<<20/16)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://runner/", strings.NewReader(sent))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			resp, err := s.Transport("r1").RoundTrip(req)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer func() { _ = resp.Body.Close() }()
+			if got, err := io.ReadAll(resp.Body); err != nil || string(got) != sent {
+				t.Errorf("%d of %d bytes came back: %v", len(got), len(sent), err)
+			}
+		})
+	}
+	all.Wait()
 }
