@@ -269,7 +269,11 @@ func TestClientNoticesThatTheMachineSlept(t *testing.T) {
 	c.Timing.Ping = 20 * time.Millisecond
 	startClient(t, c)
 	info := s.waitRunner(t, "r1", 0)
-	slept.Store(int64(time.Minute))
+	// More than one sleep: the first may come before the client looks at its clocks.
+	require.Eventually(t, func() bool {
+		slept.Add(int64(time.Minute))
+		return len(down) > 0
+	}, 10*time.Second, 20*time.Millisecond)
 	require.Equal(t, CauseResumed, (<-down).Cause)
 	s.waitRunner(t, "r1", info.Generation)
 }
