@@ -33,6 +33,7 @@ type pump struct {
 	out    *outlet
 	gate   chan core.Advance  // one entry per event posted
 	cancel context.CancelFunc // ends the program
+	killed <-chan struct{}    // closed when it was ended so, or the runner stops
 	gone   <-chan struct{}    // closed when the runner stops
 
 	mu    sync.Mutex
@@ -54,7 +55,7 @@ func (d *driver) startTurn(work context.Context, start wire.TurnStart) {
 	ctx, cancel := context.WithCancel(work)
 	p := &pump{
 		d: d, start: start, out: d.outlets.of(start.Session), gate: make(chan core.Advance, 1),
-		cancel: cancel, gone: work.Done(),
+		cancel: cancel, killed: ctx.Done(), gone: work.Done(),
 	}
 	p.out.begin(start.Turn)
 	d.pumps.mu.Lock()
@@ -212,7 +213,8 @@ func (p *pump) closeSegment() error {
 	return p.post(core.Frame{Text: text})
 }
 
-// post hands a piece to the core and waits until it may go on.
+// post hands a piece to the core and waits until it may go on. A program that
+// was ended waits for nothing: its last pieces are journaled all the same.
 func (p *pump) post(f core.Frame) error {
 	f.Session, f.Turn, f.N = p.start.Session, p.start.Turn, p.n
 	p.n++
@@ -223,7 +225,7 @@ func (p *pump) post(f core.Frame) error {
 			return errNotCurrent
 		}
 		return nil
-	case <-p.gone:
+	case <-p.killed:
 		return context.Canceled
 	}
 }

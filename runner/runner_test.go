@@ -188,6 +188,35 @@ func TestDeleteEndsTheStreamWithTheDoneMarker(t *testing.T) {
 	require.Equal(t, 404, status)
 }
 
+// A program that writes more than the outbox holds, while the server takes
+// nothing, waits; its session can be deleted all the same.
+func TestDeleteOfAProgramThatWaitsForTheServer(t *testing.T) {
+	w := newWorld(t)
+	w.server.failing(func(call string) error {
+		if call == "store" {
+			return errDown
+		}
+		return nil
+	})
+	line := strings.Repeat("x", segmentMax)
+	waiting := make(chan struct{})
+	w.harness.program["flood"] = func(ctx context.Context, emit func(wire.HarnessEvent) error) wire.TurnEnd {
+		for n := 0; ; n++ {
+			if n == 64 {
+				close(waiting) // 4 MiB are out: the next one waits
+			}
+			if err := emit(wire.HarnessEvent{Type: wire.TextDelta, Delta: line}); err != nil {
+				return wire.TurnEnd{Outcome: wire.Cancelled}
+			}
+		}
+	}
+	w.start()
+	w.send("S", "u1", "flood")
+	<-waiting
+	status, _ := w.do("DELETE", "/v1/sessions/S", "")
+	require.Equal(t, 200, status)
+}
+
 func TestPanicInATurnIsItsFailure(t *testing.T) {
 	w := newWorld(t).start()
 	e := w.stream("S")
