@@ -199,11 +199,12 @@ func TestDeleteOfAProgramThatWaitsForTheServer(t *testing.T) {
 		return nil
 	})
 	line := strings.Repeat("x", segmentMax)
+	const outboxHolds = 4<<20/segmentMax - 2 // pieces; the next but one waits
 	waiting := make(chan struct{})
 	w.harness.program["flood"] = func(ctx context.Context, emit func(wire.HarnessEvent) error) wire.TurnEnd {
 		for n := 0; ; n++ {
-			if n == 64 {
-				close(waiting) // 4 MiB are out: the next one waits
+			if n == outboxHolds {
+				close(waiting)
 			}
 			if err := emit(wire.HarnessEvent{Type: wire.TextDelta, Delta: line}); err != nil {
 				return wire.TurnEnd{Outcome: wire.Cancelled}
