@@ -138,6 +138,10 @@ func (r *Runner) OnUp(ctx context.Context, gen uint64) { r.driver.scan(ctx, gen)
 // OnDown tells that a connection is gone.
 func (r *Runner) OnDown(gen uint64) { r.loop.answer(core.TunnelDown{Gen: gen}) }
 
+// EndStreams ends the open session streams and lets none begin: a connection
+// that is to be closed then has nothing to wait for.
+func (r *Runner) EndStreams() { r.driver.outlets.closeAll() }
+
 // OrderKey is the session that a request is about, "" for none: requests of
 // one session start in the order in which they came.
 func OrderKey(req *http.Request) string {

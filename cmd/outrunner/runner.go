@@ -94,7 +94,8 @@ func (s runnerSetup) connect(ctx context.Context, r *runner.Runner) error {
 	defer stop()
 	var running sync.WaitGroup
 	running.Go(func() { r.Run(work) })
-	client := &tunnel.Client{
+	defer context.AfterFunc(ctx, r.EndStreams)()
+client := &tunnel.Client{
 		URL: s.server.String(), RunnerID: s.id,
 		Hello: s.hello, Header: s.credentials,
 		Handler: r.Handler(), OrderKey: runner.OrderKey,
