@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -93,6 +95,37 @@ func (ps *pumps) kill(session string) {
 	for _, p := range ps.byTurn {
 		if p.start.Session == session {
 			p.cancel()
+		}
+	}
+}
+
+// flushWait is how long a stopping runner waits for the journal to take what
+// programs have written.
+const flushWait = 2 * time.Second
+
+// flush closes the open segments of all turns.
+func (d *driver) flush(work context.Context) {
+	ctx, cancel := context.WithTimeout(work, flushWait)
+	defer cancel()
+	d.pumps.mu.Lock()
+	all := slices.Collect(maps.Values(d.pumps.byTurn))
+	d.pumps.mu.Unlock()
+	done := make(chan struct{}, len(all))
+	for _, p := range all {
+		d.running.Go(func() {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if err := p.closeSegment(); err != nil {
+				p.d.log.Debug("the last text of a turn has no taker", "turn", p.start.Turn, "error", err)
+			}
+			done <- struct{}{}
+		})
+	}
+	for range all {
+		select {
+		case <-done:
+		case <-ctx.Done():
+			return
 		}
 	}
 }

@@ -123,10 +123,14 @@ func New(cfg Config) (*Runner, error) {
 // journal, and settled at the next start; its programs are ended.
 func (r *Runner) Run(ctx context.Context) {
 	r.loop.answer(core.Restored{})
-	// The loop ends first: the ends of turns that this very end cuts are not
-	// taken for ends.
+	// What programs have written is journaled first; then the loop ends, so
+	// that the ends of turns that this very end cuts are not taken for ends;
+	// then the programs.
+	looping, stop := context.WithCancel(context.WithoutCancel(ctx))
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	r.loop.run(ctx, work, r.driver)
+	defer context.AfterFunc(ctx, func() { r.driver.flush(work); stop() })()
+	r.loop.run(looping, work, r.driver)
+	stop()
 	cancel()
 	r.driver.wait()
 }

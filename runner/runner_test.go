@@ -250,6 +250,30 @@ func TestRestartSettlesTheOpenTurn(t *testing.T) {
 	require.Equal(t, []string{"say next"}, w.harness.starts())
 }
 
+// A stop journals what the program wrote last, and the next start has it stored.
+func TestStopKeepsTheLastText(t *testing.T) {
+	w := newWorld(t)
+	w.harness.program["talk"] = func(ctx context.Context, emit func(wire.HarnessEvent) error) wire.TurnEnd {
+		if err := emit(wire.HarnessEvent{Type: wire.TextDelta, Delta: "half a li"}); err != nil {
+			return failed("x", err.Error())
+		}
+		<-ctx.Done()
+		return wire.TurnEnd{Outcome: wire.Cancelled}
+	}
+	w.start()
+	e := w.stream("S")
+	w.send("S", "u1", "talk")
+	e.until("response.output_text.delta")
+	w.server.failing(func(string) error { return errDown })
+	w.stop()
+	w.server.failing(nil)
+	w.start()
+	require.Eventually(t, func() bool {
+		_, texts := w.server.texts()
+		return len(texts) == 1 && texts[0] == "half a li"
+	}, patience, time.Millisecond)
+}
+
 func TestCatchUpRunsWhatWasMissedOnce(t *testing.T) {
 	w := newWorld(t).start()
 	e := w.stream("S")

@@ -117,7 +117,7 @@ func (a *app) readFile() error {
 	switch {
 	case !named && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)):
 		// A state directory that is none is told by whoever needs it.
-return nil
+		return nil
 	case err != nil:
 		return err
 	case file.State != "" && !named:
