@@ -206,7 +206,7 @@ func (s *Scanner) read(ctx context.Context, limits Limits, r *reading) (over boo
 	case !page.HasMore:
 		s.refresh(ctx, limits, f)
 		return true
-case len(page.Items) == 0 || page.LastID == "" || page.LastID == r.cursor:
+	case len(page.Items) == 0 || page.LastID == "" || page.LastID == r.cursor:
 		f.ItemsErr = errNoProgress
 		return true
 	case len(f.Items) >= limits.MaxItems:
