@@ -25,7 +25,7 @@ build: ## bin/outrunner, static
 
 cross: ## compile for every platform that is promised
 	@for p in $(PLATFORMS); do echo "build $$p"; \
-		CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go build -trimpath -o /dev/null ./...; done
+		CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go build -o /dev/null ./...; done
 
 test: ## every test, with the race detector, in a random order
 	@go test -race -shuffle=on -timeout 5m ./...

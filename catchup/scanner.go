@@ -204,6 +204,7 @@ func (s *Scanner) read(ctx context.Context, limits Limits, r *reading) (over boo
 	f.Items = append(f.Items, page.Items...)
 	switch {
 	case !page.HasMore:
+		s.refresh(ctx, limits, f)
 		return true
 	case len(page.Items) == 0 || page.LastID == "" || page.LastID == r.cursor:
 		f.ItemsErr = errNoProgress
@@ -214,6 +215,18 @@ func (s *Scanner) read(ctx context.Context, limits Limits, r *reading) (over boo
 	}
 	r.cursor = page.LastID
 	return false
+}
+
+// refresh reads the snapshot again behind the items, so that its list of what
+// is pending is not older than the listing: an item of the one that is missing
+// in the other was delivered, not stored in between.
+func (s *Scanner) refresh(ctx context.Context, limits Limits, f *Found) {
+	if len(f.Items) == 0 {
+		return
+	}
+	read, cancel := context.WithTimeout(ctx, limits.ReadTimeout)
+	defer cancel()
+	f.Snapshot, f.SnapshotErr = s.Source.Snapshot(read, f.Session)
 }
 
 // settle hands a finished reading over, or puts it back at the end of the line.

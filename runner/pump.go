@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -33,6 +35,7 @@ type pump struct {
 	out    *outlet
 	gate   chan core.Advance  // one entry per event posted
 	cancel context.CancelFunc // ends the program
+	killed <-chan struct{}    // closed when it was ended so, or the runner stops
 	gone   <-chan struct{}    // closed when the runner stops
 
 	mu    sync.Mutex
@@ -54,7 +57,7 @@ func (d *driver) startTurn(work context.Context, start wire.TurnStart) {
 	ctx, cancel := context.WithCancel(work)
 	p := &pump{
 		d: d, start: start, out: d.outlets.of(start.Session), gate: make(chan core.Advance, 1),
-		cancel: cancel, gone: work.Done(),
+		cancel: cancel, killed: ctx.Done(), gone: work.Done(),
 	}
 	p.out.begin(start.Turn)
 	d.pumps.mu.Lock()
@@ -96,6 +99,37 @@ func (ps *pumps) kill(session string) {
 	}
 }
 
+// flushWait is how long a stopping runner waits for the journal to take what
+// programs have written.
+const flushWait = 2 * time.Second
+
+// flush closes the open segments of all turns.
+func (d *driver) flush(work context.Context) {
+	ctx, cancel := context.WithTimeout(work, flushWait)
+	defer cancel()
+	d.pumps.mu.Lock()
+	all := slices.Collect(maps.Values(d.pumps.byTurn))
+	d.pumps.mu.Unlock()
+	done := make(chan struct{}, len(all))
+	for _, p := range all {
+		d.running.Go(func() {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if err := p.closeSegment(); err != nil {
+				p.d.log.Debug("the last text of a turn has no taker", "turn", p.start.Turn, "error", err)
+			}
+			done <- struct{}{}
+		})
+	}
+	for range all {
+		select {
+		case <-done:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // run reports the turn's end exactly once, whatever happens.
 func (p *pump) run(ctx context.Context) {
 	end := wire.TurnEnd{}
@@ -114,15 +148,15 @@ func (p *pump) run(ctx context.Context) {
 		}
 		p.d.r.loop.answer(core.TurnEnded{Session: p.start.Session, Turn: p.start.Turn, N: p.n, End: end})
 	}()
-	if traits, _ := p.d.r.cfg.Harness.Traits(p.start.Harness); traits.History {
-		start, err := p.d.history(ctx, p.start)
-		if err != nil {
+	start := p.start
+	if traits, _ := p.d.r.cfg.Harness.Traits(start.Harness); traits.History {
+		var err error
+		if start, err = p.d.history(ctx, start); err != nil {
 			end = failed(wire.CodeInternal, fmt.Sprintf("The program was not started: %v. Send the message again when the server is well.", err))
 			return
 		}
-		p.start = start
 	}
-	end = p.d.r.cfg.Harness.Turn(ctx, p.start, p.emit)
+	end = p.d.r.cfg.Harness.Turn(ctx, start, p.emit)
 }
 func failed(code, msg string) wire.TurnEnd {
 	return wire.TurnEnd{Outcome: wire.Failed, Error: &wire.TurnError{Code: code, Message: msg}}
@@ -219,7 +253,8 @@ func (p *pump) closeSegment() error {
 	return p.post(core.Frame{Text: text})
 }
 
-// post hands a piece to the core and waits until it may go on.
+// post hands a piece to the core and waits until it may go on. A program that
+// was ended waits for nothing: its last pieces are journaled all the same.
 func (p *pump) post(f core.Frame) error {
 	f.Session, f.Turn, f.N = p.start.Session, p.start.Turn, p.n
 	p.n++
@@ -230,7 +265,7 @@ func (p *pump) post(f core.Frame) error {
 			return errNotCurrent
 		}
 		return nil
-	case <-p.gone:
+	case <-p.killed:
 		return context.Canceled
 	}
 }

@@ -127,10 +127,14 @@ func New(cfg Config) (*Runner, error) {
 // journal, and settled at the next start; its programs are ended.
 func (r *Runner) Run(ctx context.Context) {
 	r.loop.answer(core.Restored{})
-	// The loop ends first: the ends of turns that this very end cuts are not
-	// taken for ends.
+	// What programs have written is journaled first; then the loop ends, so
+	// that the ends of turns that this very end cuts are not taken for ends;
+	// then the programs.
+	looping, stop := context.WithCancel(context.WithoutCancel(ctx))
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	r.loop.run(ctx, work, r.driver)
+	defer context.AfterFunc(ctx, func() { r.driver.flush(work); stop() })()
+	r.loop.run(looping, work, r.driver)
+	stop()
 	cancel()
 	r.driver.wait()
 }
@@ -141,6 +145,10 @@ func (r *Runner) OnUp(ctx context.Context, gen uint64) { r.driver.scan(ctx, gen)
 
 // OnDown tells that a connection is gone.
 func (r *Runner) OnDown(gen uint64) { r.loop.answer(core.TunnelDown{Gen: gen}) }
+
+// EndStreams ends the open session streams and lets none begin: a connection
+// that is to be closed then has nothing to wait for.
+func (r *Runner) EndStreams() { r.driver.outlets.closeAll() }
 
 // OrderKey is the session that a request is about, "" for none: requests of
 // one session start in the order in which they came.

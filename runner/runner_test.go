@@ -192,6 +192,7 @@ func TestHeartbeats(t *testing.T) {
 func TestInterruptAnswersWhenTheTurnHasEnded(t *testing.T) {
 	w := newWorld(t).start()
 	e := w.stream("S")
+	e.until("session.status idle")
 	w.send("S", "u1", "hang")
 	e.until("response.in_progress")
 	status, _ := w.do("POST", "/v1/sessions/S/events", `{"type":"interrupt"}`)
@@ -210,6 +211,36 @@ func TestDeleteEndsTheStreamWithTheDoneMarker(t *testing.T) {
 	e.until("[DONE]")
 	status, _ = w.do("GET", "/v1/sessions/S", "")
 	require.Equal(t, 404, status)
+}
+
+// A program that writes more than the outbox holds, while the server takes
+// nothing, waits; its session can be deleted all the same.
+func TestDeleteOfAProgramThatWaitsForTheServer(t *testing.T) {
+	w := newWorld(t)
+	w.server.failing(func(call string) error {
+		if call == "store" {
+			return errDown
+		}
+		return nil
+	})
+	line := strings.Repeat("x", segmentMax)
+	const outboxHolds = 4<<20/segmentMax - 2 // pieces; the next but one waits
+	waiting := make(chan struct{})
+	w.harness.program["flood"] = func(ctx context.Context, emit func(wire.HarnessEvent) error) wire.TurnEnd {
+		for n := 0; ; n++ {
+			if n == outboxHolds {
+				close(waiting)
+			}
+			if err := emit(wire.HarnessEvent{Type: wire.TextDelta, Delta: line}); err != nil {
+				return wire.TurnEnd{Outcome: wire.Cancelled}
+			}
+		}
+	}
+	w.start()
+	w.send("S", "u1", "flood")
+	<-waiting
+	status, _ := w.do("DELETE", "/v1/sessions/S", "")
+	require.Equal(t, 200, status)
 }
 
 func TestPanicInATurnIsItsFailure(t *testing.T) {
@@ -242,6 +273,30 @@ func TestRestartSettlesTheOpenTurn(t *testing.T) {
 	require.NotContains(t, failed, "response.output_text.delta")
 	e.until("response.completed")
 	require.Equal(t, []string{"say next"}, w.harness.starts())
+}
+
+// A stop journals what the program wrote last, and the next start has it stored.
+func TestStopKeepsTheLastText(t *testing.T) {
+	w := newWorld(t)
+	w.harness.program["talk"] = func(ctx context.Context, emit func(wire.HarnessEvent) error) wire.TurnEnd {
+		if err := emit(wire.HarnessEvent{Type: wire.TextDelta, Delta: "half a li"}); err != nil {
+			return failed("x", err.Error())
+		}
+		<-ctx.Done()
+		return wire.TurnEnd{Outcome: wire.Cancelled}
+	}
+	w.start()
+	e := w.stream("S")
+	w.send("S", "u1", "talk")
+	e.until("response.output_text.delta")
+	w.server.failing(func(string) error { return errDown })
+	w.stop()
+	w.server.failing(nil)
+	w.start()
+	require.Eventually(t, func() bool {
+		_, texts := w.server.texts()
+		return len(texts) == 1 && texts[0] == "half a li"
+	}, patience, time.Millisecond)
 }
 
 func TestCatchUpRunsWhatWasMissedOnce(t *testing.T) {

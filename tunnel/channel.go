@@ -93,8 +93,8 @@ func (c *Channel) closeWith(why *ChannelError, tell bool) {
 	}
 	c.set.remove(c)
 	if tell {
+		c.in.drop(why) // before the peer can know
 		c.link.out.put(&c.out, WSClose{ChID: c.id, Code: IntOf(int64(why.Code)), Reason: why.Reason})
-		c.in.drop(why)
 		return
 	}
 	c.link.out.abort(&c.out) // the peer takes nothing any more

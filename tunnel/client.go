@@ -77,16 +77,14 @@ func (c *Client) Run(ctx context.Context) error {
 	}
 	defer c.setState(Stopped)
 	defer c.awaitHandlers(log)
-	timing := c.Timing.withDefaults()
 	past := attempts{outageSince: time.Now()}
-	next := newSchedule(timing)
+	next := newSchedule(c.Timing.withDefaults())
 	for ctx.Err() == nil {
 		reason, up := c.connect(ctx, target, &past, log)
 		if ctx.Err() != nil {
 			break
 		}
-		if up >= timing.Healthy {
-			next.healthy()
+		if next.lived(up) {
 			past.outageSince = time.Now()
 		}
 		class := classify(reason)
@@ -117,7 +115,7 @@ func pause(ctx context.Context, d time.Duration) {
 // was up.
 func (c *Client) connect(ctx context.Context, target string, past *attempts, log *slog.Logger) (_ Reason, up time.Duration) {
 	limits := c.Limits.withDefaults()
-	l := newLink(limits, c.Timing.withDefaults(), true, log)
+	l := newLink(c.RunnerID, limits, c.Timing.withDefaults(), true, log)
 	c.setState(Dialing)
 	answer, failed := c.dial(ctx, target, l)
 	if failed.Cause != "" {
@@ -154,7 +152,7 @@ func (c *Client) serve(ctx context.Context, e *runnerEnd) Reason {
 	})
 	running.Go(func() {
 		<-l.done
-		cancel(&LostError{RunnerID: c.RunnerID, Reason: l.why()})
+		cancel(l.lost(false))
 		e.d.close(errShutdown)
 		e.channels.closeAll(errTunnelAborted(), false)
 	})

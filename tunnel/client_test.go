@@ -269,7 +269,11 @@ func TestClientNoticesThatTheMachineSlept(t *testing.T) {
 	c.Timing.Ping = 20 * time.Millisecond
 	startClient(t, c)
 	info := s.waitRunner(t, "r1", 0)
-	slept.Store(int64(time.Minute))
+	// More than one sleep: the first may come before the client looks at its clocks.
+	require.Eventually(t, func() bool {
+		slept.Add(int64(time.Minute))
+		return len(down) > 0
+	}, 10*time.Second, 20*time.Millisecond)
 	require.Equal(t, CauseResumed, (<-down).Cause)
 	s.waitRunner(t, "r1", info.Generation)
 }
@@ -350,4 +354,32 @@ func TestClientHeaderErrorIsARetry(t *testing.T) {
 	}})
 	s.waitRunner(t, "r1", 0)
 	require.EqualValues(t, 5, n.Load())
+}
+
+func TestClientStopsInABrokenUpgrade(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			return
+		}
+		defer func() { _ = conn.Close() }()
+		// A 101 answer to someone else's key, and then nothing.
+		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: x\r\n\r\n")
+		_, _ = io.Copy(io.Discard, conn)
+	}))
+	t.Cleanup(srv.Close)
+	timing := fast()
+	timing.Dial = 50 * time.Millisecond
+	waiting := make(chan struct{}, 100)
+	c := &Client{URL: srv.URL, Timing: timing, OnState: func(s State) {
+		if s == BackingOff {
+			waiting <- struct{}{}
+		}
+	}}
+	start := time.Now()
+	stop := startClient(t, c)
+	<-waiting
+	require.Less(t, time.Since(start), 2*time.Second)
+	require.Equal(t, CauseDial, c.Status().LastReason.Cause)
+	require.NoError(t, stop())
 }

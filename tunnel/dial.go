@@ -63,12 +63,15 @@ func (c *Client) dial(ctx context.Context, target string, l *link) (answer http.
 		return nil, Reason{Cause: CauseHeader, Text: err.Error()}
 	}
 	raw := &rawConn{}
+	// The library reads on after a 101 answer that is no good; this ends that.
+	defer context.AfterFunc(ctx, func() { _ = raw.Close() })()
 	transport := c.transport(raw)
 	defer transport.CloseIdleConnections()
 	upgrade := upgrader{base: transport, adopt: func(rwc io.ReadWriteCloser) io.ReadCloser {
 		l.pipe = newPipe(rwc, raw, l.timing.Flush)
 		return l.pipe
 	}}
+	//nolint:bodyclose // the library closes it
 	ws, resp, err := websocket.Dial(ctx, target, &websocket.DialOptions{
 		HTTPClient: &http.Client{
 			Transport: upgrade,

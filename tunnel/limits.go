@@ -83,8 +83,8 @@ type Timing struct {
 	// monotonic one to conclude that the machine slept. Default 15 s.
 	Suspend time.Duration
 	// RetryBase is the first delay before dialing again, and the delay after
-	// a planned recycle. All delays are halved to doubled at random within
-	// their cap. Default 0.5 s.
+	// a planned recycle. Every delay is spread at random by half to both
+	// sides, within its cap. Default 0.5 s.
 	RetryBase time.Duration
 	// RetryCap is the largest delay while the outage is younger than RetryFast.
 	// Default 1 s.

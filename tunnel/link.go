@@ -14,6 +14,7 @@ import (
 // the pipe below it, the writer, the reader and the watch over its life. It
 // ends once, for one Reason, whoever notices first.
 type link struct {
+	runner string
 	log    *slog.Logger
 	timing Timing
 	out    *writer
@@ -30,8 +31,8 @@ type link struct {
 	lastByte lastByte
 }
 
-func newLink(l Limits, t Timing, masked bool, log *slog.Logger) *link {
-	return &link{log: log, timing: t, out: newWriter(l, masked), done: make(chan struct{})}
+func newLink(runner string, l Limits, t Timing, masked bool, log *slog.Logger) *link {
+	return &link{runner: runner, log: log, timing: t, out: newWriter(l, masked), done: make(chan struct{})}
 }
 
 // onPing is the library's callback. It must answer false: the library would
@@ -84,6 +85,12 @@ func (l *link) why() Reason {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.reason
+}
+
+// lost is the error of what the end of the link cut.
+func (l *link) lost(unsent bool) *LostError {
+	<-l.done // whoever asks may have noticed first, by the writer's end
+	return &LostError{RunnerID: l.runner, Reason: l.why(), Unsent: unsent}
 }
 
 // close ends the link with a close frame. The handshake takes up to 5 s in a

@@ -104,16 +104,15 @@ func startClient(t testing.TB, c *Client) (stop func() error) {
 	return stop
 }
 
-// proxy forwards TCP connections, and can cut or freeze them.
+// proxy forwards TCP connections, and can cut them.
 type proxy struct {
 	target string
 	ln     net.Listener
 	wg     sync.WaitGroup
 
-	mu     sync.Mutex
-	conns  map[net.Conn]struct{}
-	frozen chan struct{} // closed when not frozen
-	cuts   int
+	mu    sync.Mutex
+	conns map[net.Conn]struct{}
+	cuts  int
 }
 
 func newProxy(t testing.TB, target string) *proxy {

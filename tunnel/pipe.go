@@ -121,9 +121,9 @@ func (p *pipe) control(frame []byte) bool {
 	return true
 }
 
-// flush writes what has gathered and returns how many bytes went and how long
-// the connection took them. Only the writer calls it.
-func (p *pipe) flush() (n int, took time.Duration, err error) {
+// flush writes what has gathered. note hears of each single write: how many
+// bytes, and how long the connection took them. Only the writer calls it.
+func (p *pipe) flush(note func(n int, took time.Duration)) error {
 	for {
 		p.mu.Lock()
 		out := p.buf
@@ -133,7 +133,7 @@ func (p *pipe) flush() (n int, took time.Duration, err error) {
 			if closed {
 				p.abort()
 			}
-			return n, took, nil
+			return nil
 		}
 		p.buf, p.flushing = p.spare[:0], true
 		p.spare = nil
@@ -143,12 +143,11 @@ func (p *pipe) flush() (n int, took time.Duration, err error) {
 			slice := rest[:min(len(rest), flushSlice)]
 			start := time.Now()
 			m, err := p.rwc.Write(slice)
-			took += time.Since(start)
-			n += m
 			if err != nil {
 				p.abort()
-				return n, took, err
+				return err
 			}
+			note(m, time.Since(start))
 			rest = rest[m:]
 		}
 

@@ -61,8 +61,8 @@ func TestPipeGathersAndFlushesOnce(t *testing.T) {
 	}
 	require.True(t, p.control(frameOf(opPing, 8)))
 	require.Empty(t, c.writes, "nothing leaves before flush")
-	n, _, err := p.flush()
-	require.NoError(t, err)
+	n := 0
+	require.NoError(t, p.flush(func(m int, _ time.Duration) { n += m }))
 	require.Equal(t, 10*22+10, n)
 	require.Len(t, c.writes, 1)
 	require.NoError(t, p.Close())
@@ -106,8 +106,7 @@ func TestPipeCloseLetsTheLastBytesOut(t *testing.T) {
 	_, err = p.Write(frameOf(1, 1))
 	require.ErrorIs(t, err, net.ErrClosed)
 	close(c.release)
-	_, _, err = p.flush()
-	require.NoError(t, err)
+	require.NoError(t, p.flush(func(int, time.Duration) {}))
 	<-p.gone
 	require.Equal(t, [][]byte{frameOf(opClose, 2)}, c.writes)
 }
@@ -118,10 +117,7 @@ func TestPipeCloseDoesNotWaitForeverForTheLastBytes(t *testing.T) {
 	_, err := p.Write(frameOf(opClose, 2))
 	require.NoError(t, err)
 	failed := make(chan error)
-	go func() {
-		_, _, err := p.flush()
-		failed <- err
-	}()
+	go func() { failed <- p.flush(func(int, time.Duration) {}) }()
 	require.NoError(t, p.Close())
 	<-p.gone
 	require.True(t, errors.Is(<-failed, net.ErrClosed))

@@ -172,7 +172,7 @@ func (w *writer) owePing() {
 func (w *writer) needs(n int) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.rate.need(w.now(), n+w.s.bytes[interactive]+w.s.bytes[bulk])
+	return w.rate.need(n + w.s.bytes[interactive] + w.s.bytes[bulk])
 }
 
 // whenDrained returns a channel that closes once everything queued is written.

@@ -136,14 +136,22 @@ func TestRefusalListIsBounded(t *testing.T) {
 
 func TestLinkRate(t *testing.T) {
 	var r linkRate
-	require.Zero(t, r.need(0, 1000), "nothing is known")
-	r.add(0, 1<<20, time.Millisecond)
-	require.Zero(t, r.need(0, 1000), "a buffer took it")
-	r.add(0, 1000, time.Second)
-	require.Equal(t, 10*time.Second, r.need(0, 10_000))
-	r.add(time.Second, 3000, time.Second)
-	require.Equal(t, 5*time.Second, r.need(time.Second, 10_000), "halfway to the newest")
-	require.Zero(t, r.need(time.Second+rateValid, 10_000), "too old to be believed")
+	require.Zero(t, r.need(1000), "nothing is known")
+	r.add(500, 2*time.Second)
+	require.Zero(t, r.need(1000), "held up for a moment")
+	r.add(1<<20, time.Millisecond)
+	r.add(1000, 2*time.Second)
+	require.Zero(t, r.need(1000), "what was before the free write does not count")
+	r.add(3000, 2*time.Second)
+	require.Equal(t, 10*time.Second, r.need(10_000))
+	r.add(100, time.Millisecond)
+	require.Equal(t, 10*time.Second, r.need(10_000), "a few bytes always find room")
+	for range 20 {
+		r.add(20_000, 2*time.Second)
+	}
+	require.InDelta(t, time.Second, r.need(10_000), float64(100*ms), "old evidence fades")
+	r.add(freeFlush, time.Millisecond)
+	require.Zero(t, r.need(1<<30))
 }
 
 func TestRequestThatWouldTakeTooLongIsRefused(t *testing.T) {
@@ -153,15 +161,15 @@ func TestRequestThatWouldTakeTooLongIsRefused(t *testing.T) {
 	require.NoError(t, err)
 	out := e.link.out
 	out.mu.Lock()
-	out.rate = linkRate{perSecond: 1000, at: out.now()}
+	out.rate = linkRate{bytes: 100_000, blocked: 10 * time.Second}
 	out.mu.Unlock()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://runner/", strings.NewReader(strings.Repeat("x", 25_000)))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://runner/", strings.NewReader(strings.Repeat("x", 300_000)))
 	require.NoError(t, err)
 	_, err = s.Transport("r1").RoundTrip(req)
 	var refused *RefusedError
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, http.StatusRequestEntityTooLarge, refused.Status)
-	require.Contains(t, refused.Reason, "25s")
+	require.Contains(t, refused.Reason, "would take 3")
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	require.Empty(t, e.exchanges)

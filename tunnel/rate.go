@@ -3,36 +3,45 @@ package tunnel
 import "time"
 
 const (
-	// blockedFlush is how long a flush must have taken to say something about
+	// blockedFlush is how long a write must have taken to say something about
 	// the link's rate: a shorter one was taken by a buffer.
 	blockedFlush = 50 * time.Millisecond
-	// rateValid is how long such a measurement is believed.
-	rateValid = time.Minute
+	// freeFlush is how many bytes a shorter write must have to prove that the
+	// link is not the bottleneck now.
+	freeFlush = 64 << 10
+	// rateEvidence is how long writes must have been blocked before the rate is
+	// believed: a peer, or this process, that was held up for a moment is not a
+	// slow link.
+	rateEvidence = 3 * time.Second
+	// rateMemory is how much blocked time counts; older evidence fades.
+	rateMemory = 10 * time.Second
 )
 
-// linkRate is the rate at which the connection took bytes when it was the
+// linkRate is the rate at which the connection takes bytes while it is the
 // bottleneck.
 type linkRate struct {
-	perSecond float64
-	at        time.Duration
+	bytes   float64
+	blocked time.Duration // that they took
 }
 
-// add takes one flush of n bytes.
-func (r *linkRate) add(now time.Duration, n int, took time.Duration) {
-	if took < blockedFlush {
-		return
+// add takes one write of n bytes.
+func (r *linkRate) add(n int, took time.Duration) {
+	switch {
+	case took >= blockedFlush:
+		r.bytes += float64(n)
+		r.blocked += took
+	case n >= freeFlush:
+		*r = linkRate{}
 	}
-	sample := float64(n) / took.Seconds()
-	if r.perSecond > 0 && now-r.at < rateValid {
-		sample = (r.perSecond + sample) / 2
+	for r.blocked > rateMemory {
+		r.bytes, r.blocked = r.bytes/2, r.blocked/2
 	}
-	r.perSecond, r.at = sample, now
 }
 
 // need returns how long n bytes would take; 0 when the rate is not known.
-func (r *linkRate) need(now time.Duration, n int) time.Duration {
-	if r.perSecond <= 0 || now-r.at >= rateValid {
+func (r *linkRate) need(n int) time.Duration {
+	if r.blocked < rateEvidence {
 		return 0
 	}
-	return time.Duration(float64(n) / r.perSecond * float64(time.Second))
+	return time.Duration(float64(n) / max(r.bytes, 1) * float64(r.blocked))
 }

@@ -79,8 +79,18 @@ func newSchedule(t Timing) *schedule {
 	return &schedule{timing: t, backoff: b}
 }
 
-// healthy ends the outage: the next delay is the base again.
-func (s *schedule) healthy() { s.backoff.Reset() }
+// lived takes note of how long a connection was up, and reports whether that
+// ended the outage before it: then the next delay is the base again.
+func (s *schedule) lived(up time.Duration) bool {
+	if up >= s.timing.RetryFast {
+		s.replaced = 0 // whoever else had our id is gone
+	}
+	if up < s.timing.Healthy {
+		return false
+	}
+	s.backoff.Reset()
+	return true
+}
 
 // delay returns the next delay for an outage of that age.
 func (s *schedule) delay(class retryClass, outage time.Duration) time.Duration {

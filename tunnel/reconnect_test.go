@@ -67,7 +67,9 @@ func TestScheduleEscalatesWithinItsCaps(t *testing.T) {
 		}
 		require.GreaterOrEqual(t, late, 3*time.Second, "an old outage")
 		require.LessOrEqual(t, s.delay(retryRecycle, time.Hour), 750*ms, "a planned recycle goes at the base")
-		s.healthy()
+		require.False(t, s.lived(4*time.Second))
+		require.GreaterOrEqual(t, s.delay(retryEscalate, time.Minute), 3*time.Second, "accepted and dropped is not healthy")
+		require.True(t, s.lived(5*time.Second))
 		require.LessOrEqual(t, s.delay(retryEscalate, 0), 750*ms)
 	}
 }
@@ -81,6 +83,11 @@ func TestScheduleStandsBackWhenReplaced(t *testing.T) {
 			require.GreaterOrEqual(t, d, want/2)
 			require.LessOrEqual(t, d, want)
 		}
+		s.lived(59 * time.Second)
+		require.Greater(t, s.delay(retryReplaced, 0), 30*time.Second-1, "two holders may each live for a while")
+		s.lived(time.Minute)
+		require.LessOrEqual(t, s.delay(retryReplaced, 0), limit)
+		s.delay(retryReplaced, 0)
 		s.delay(retryEscalate, 0)
 		require.LessOrEqual(t, s.delay(retryReplaced, 0), limit, "counted in a row only")
 	}

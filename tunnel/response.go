@@ -152,7 +152,7 @@ func (r *response) send(body []Frame) error {
 func (r *response) lost() error {
 	select {
 	case <-r.link.done:
-		return &LostError{Reason: r.link.why()}
+		return r.link.lost(false)
 	default:
 		return nil
 	}
@@ -162,8 +162,7 @@ func (r *response) lost() error {
 func (r *response) explain(err error) error {
 	switch {
 	case errors.Is(err, errDead):
-		<-r.link.done // the writer may have noticed first
-		return &LostError{Reason: r.link.why()}
+		return r.link.lost(false)
 	case errors.Is(err, errAborted):
 		return context.Cause(r.call.req.Context())
 	}
@@ -216,8 +215,8 @@ func (r *response) cover(fn func()) {
 // OnCovered has fn called, once and quickly, when the peer has provably read
 // everything written to w so far; a ping for the proof goes out behind those
 // bytes. fn runs on the reader's goroutine and must not wait. It never runs if
-// the tunnel ends first. OnCovered reports false when w, or what it wraps, is
-// not a tunnel's.
+// the tunnel or the request ends first, or the handler has returned. OnCovered
+// reports false when w, or what it wraps, is not a tunnel's.
 func OnCovered(w http.ResponseWriter, fn func()) bool {
 	for {
 		switch t := w.(type) {

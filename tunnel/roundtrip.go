@@ -12,7 +12,11 @@ import (
 )
 
 // maxRequestTime is how long a request may take to leave at the measured rate.
-const maxRequestTime = 20 * time.Second
+// smallRequest is the size up to which nobody asks.
+const (
+	maxRequestTime = 20 * time.Second
+	smallRequest   = 256 << 10
+)
 
 type pinKey struct{}
 
@@ -85,7 +89,7 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 // send queues the request frame, or ends the exchange.
 func (e *serverEnd) send(ctx context.Context, x *exchange, f Request) error {
 	msg := e.link.out.encode(f)
-	if need := e.link.out.needs(len(msg)); need > maxRequestTime {
+	if need := e.link.out.needs(len(msg)); len(msg) > smallRequest && need > maxRequestTime {
 		err := &RefusedError{Status: http.StatusRequestEntityTooLarge, Reason: fmt.Sprintf(
 			"the request of %d bytes would take %s at the tunnel's present rate", len(msg), need.Round(time.Second))}
 		x.finish(err)
@@ -93,7 +97,7 @@ func (e *serverEnd) send(ctx context.Context, x *exchange, f Request) error {
 	}
 	err := e.link.out.pushItems(ctx, &e.requests, []item{{msg: msg, ticket: &x.ticket}})
 	if errors.Is(err, errDead) {
-		err = e.lost(true)
+		err = e.link.lost(true)
 	}
 	if err != nil {
 		x.finish(err)

@@ -59,7 +59,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	timing, limits := s.Timing.withDefaults(), s.Limits.withDefaults()
-	l := newLink(limits, timing, false, orDiscard(s.Log).With("runner", id))
+	l := newLink(id, limits, timing, false, orDiscard(s.Log).With("runner", id))
 	if failed := accept(w, r, l, s.Capabilities); failed != nil {
 		l.log.Warn("tunnel refused", "err", failed)
 		return

@@ -55,7 +55,7 @@ func (e *serverEnd) run(ctx context.Context) {
 	running.Go(func() {
 		<-l.done
 		impatience.Stop()
-		cancel(&LostError{RunnerID: e.info.ID, Reason: l.why()})
+		cancel(l.lost(false))
 		e.server.registry.remove(e)
 		e.lose()
 		e.channels.closeAll(errTunnelAborted(), false)
@@ -180,7 +180,7 @@ func (e *serverEnd) open() (*exchange, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
-		return nil, &LostError{RunnerID: e.info.ID, Reason: e.link.why(), Unsent: true}
+		return nil, e.link.lost(true)
 	}
 	if len(e.exchanges) >= e.limits.Open {
 		return nil, &RefusedError{Status: 503, Reason: "too many open requests to the runner"}
@@ -216,7 +216,7 @@ func (e *serverEnd) lose() {
 	e.mu.Unlock()
 	for _, x := range all {
 		unsent := e.link.out.recall(&e.requests, &x.ticket)
-		x.finish(&LostError{RunnerID: e.info.ID, Reason: e.link.why(), Unsent: unsent})
+		x.finish(e.link.lost(unsent))
 	}
 }
 
@@ -239,17 +239,11 @@ func (s *Server) OpenChannel(ctx context.Context, runnerID, path, query string) 
 	if err := e.link.out.push(ctx, &ch.out, WSOpen{ChID: ch.id, Path: path, QueryString: query}); err != nil {
 		ch.closeWith(errTunnelAborted(), false)
 		if errors.Is(err, errDead) {
-			return nil, e.lost(true)
+			return nil, e.link.lost(true)
 		}
 		return nil, fmt.Errorf("opening a channel: %w", err)
 	}
 	return ch, nil
-}
-
-// lost is the error of what the end of the link cut.
-func (e *serverEnd) lost(unsent bool) error {
-	<-e.link.done // the writer may have noticed first
-	return &LostError{RunnerID: e.info.ID, Reason: e.link.why(), Unsent: unsent}
 }
 
 // newID returns n random bytes in hex, as upstream's ids are.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -31,20 +32,28 @@ func flood(chunks int, wrote *atomic.Int64) http.HandlerFunc {
 	}
 }
 
-// TestPeerThatStopsReading is 80 s of stall in 1.6 s: the peer keeps sending
-// (its pings, its messages), reads nothing, and loses nothing.
+// TestPeerThatStopsReading is 80 s of stall in 1.6 s; realtime_test.go has the
+// 80 s.
 func TestPeerThatStopsReading(t *testing.T) {
-	const streams, chunks = 4, 128 // 4 MiB each
-	var wrote atomic.Int64
 	timing := fast()
 	timing.Silence = 1800 * time.Millisecond
+	stall(t, timing, 1600*time.Millisecond)
+}
+
+// stall runs a client against a peer that keeps sending (its pings, its
+// messages) and reads nothing for a while. Nothing may be lost by it.
+func stall(t *testing.T, timing Timing, span time.Duration) {
+	const streams, chunks = 4, 128 // 4 MiB each
+	var wrote atomic.Int64
 	c := &Client{Handler: flood(chunks, &wrote), Timing: timing}
 	scripted(t, c, func(r *raw) {
+		r.send(`{"kind":"ping","ts":7}`)
+		r.expect(`{"kind":"pong","ts":7}`) // reading so far has answered the first ping
 		for i := range streams {
 			r.send(request(string(rune('a'+i)), "/", ""))
 		}
-		stalled := time.NewTimer(1600 * time.Millisecond)
-		tick := time.NewTicker(20 * time.Millisecond)
+		stalled := time.NewTimer(span)
+		tick := time.NewTicker(span / 80)
 		defer tick.Stop()
 		ts := 0
 		for stall := true; stall; {
@@ -219,4 +228,36 @@ func TestServerPingsAheadOfBulk(t *testing.T) {
 	require.Less(t, time.Since(start), 5*time.Second)
 	cancel()
 	<-done
+}
+
+// TestBothEndsSaturated sends large bodies both ways at once: the readers never
+// wait for their writers, so neither end can stop the other.
+func TestBothEndsSaturated(t *testing.T) {
+	s := newTestServer(t, &Server{})
+	startClient(t, &Client{URL: s.URL, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/plain")
+		_, _ = io.Copy(w, r.Body)
+	})})
+	s.waitRunner(t, "r1", 0)
+	sent := strings.Repeat("0123456789abcde\n", 1<<20/16)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://runner/", strings.NewReader(sent))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			resp, err := s.Transport("r1").RoundTrip(req)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer func() { _ = resp.Body.Close() }()
+			if got, err := io.ReadAll(resp.Body); err != nil || string(got) != sent {
+				t.Errorf("%d of %d bytes came back: %v", len(got), len(sent), err)
+			}
+		})
+	}
+	all.Wait()
 }

@@ -57,11 +57,15 @@ type owedPong struct {
 }
 
 func newWriter(l Limits, masked bool) *writer {
-	return &writer{
+	w := &writer{
 		limits: l, masked: masked, since: time.Now(), win: newWindow(l),
 		wake: make(chan struct{}, 1), dead: make(chan struct{}),
 		waiting: map[*outStream]struct{}{},
 	}
+	// The first ping goes out at once, while the path is idle: it shows that
+	// the peer answers pings, and how far away it is.
+	w.win.want = true
+	return w
 }
 
 // now is the time on the connection's own clock.
@@ -77,11 +81,10 @@ func (w *writer) run(ws *websocket.Conn, p *pipe) {
 		var next time.Duration
 		batch, next = w.gather(batch[:0])
 		w.write(ws, p, batch)
-		n, took, err := p.flush()
-		if err != nil {
-			return
+		if p.flush(w.flushed) != nil {
+			return // the reader sees the same end, and says why
 		}
-		w.written(batch, n, took)
+		w.written(batch)
 		if len(batch) > 0 {
 			continue
 		}
@@ -161,7 +164,7 @@ func (w *writer) took(it item, st *outStream) {
 		return
 	}
 	if st.class == bulk {
-		w.win.took(len(it.msg))
+		w.win.took(len(it.msg), w.now())
 	}
 	w.makeRoom(st, len(it.msg))
 }
@@ -185,11 +188,17 @@ func (w *writer) write(ws *websocket.Conn, p *pipe, batch []item) {
 	}
 }
 
-// written keeps the accounts of a batch that the connection took.
-func (w *writer) written(batch []item, n int, took time.Duration) {
+// flushed takes note of a write to the connection.
+func (w *writer) flushed(n int, took time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.rate.add(w.now(), n, took)
+	w.rate.add(n, took)
+}
+
+// written keeps the accounts of a batch that the connection took.
+func (w *writer) written(batch []item) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	for _, it := range batch {
 		if it.gone != nil {
 			close(it.gone)

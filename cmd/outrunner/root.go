@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"runtime/debug"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -114,7 +115,8 @@ func (a *app) readFile() error {
 	}
 	file, err := config.ReadFile(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && !named:
+	case !named && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)):
+		// A state directory that is none is told by whoever needs it.
 		return nil
 	case err != nil:
 		return err

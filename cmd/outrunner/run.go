@@ -90,6 +90,9 @@ func (a *app) run(ctx context.Context, f runFlags) (err error) {
 	if err != nil {
 		return usage(err)
 	}
+	if server.Scheme == "http" && !config.Loopback(server.Hostname()) {
+		a.log.Warn("the connection is not encrypted: whoever listens on the way can take this runner's place; use https", "server", server.String())
+	}
 	return runRunner(ctx, runnerSetup{
 		room: room, server: server, id: id, secret: secret, bearer: bearer,
 		workspace: f.workspace, file: a.file, log: a.log, onUpgrade: a.marker(),

@@ -94,6 +94,7 @@ func (s runnerSetup) connect(ctx context.Context, r *runner.Runner) error {
 	defer stop()
 	var running sync.WaitGroup
 	running.Go(func() { r.Run(work) })
+	defer context.AfterFunc(ctx, r.EndStreams)()
 	client := &tunnel.Client{
 		URL: s.server.String(), RunnerID: s.id,
 		Hello: s.hello, Header: s.credentials,

@@ -2,11 +2,13 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -155,4 +157,33 @@ func TestCredentialsThatAreRefusedAreExitCode77(t *testing.T) {
 	_, text, code := call(t, "run", "--state", house(t), "--server", closed.URL, "--log-level", "error")
 	require.Equal(t, exitCredentials, code, text)
 	require.Contains(t, text, "error: runner tunnel rejected by server (HTTP 401 persisted across 3 attempts)")
+}
+
+func TestARunnerEndsWithItsLauncher(t *testing.T) {
+	c := start(t, map[string]string{"OMNIGENT_RUNNER_PARENT_PID": strconv.Itoa(os.Getppid() + 1)},
+		"run", "--state", house(t), "--server", "http://127.0.0.1:1")
+	require.Equal(t, exitDone, c.code(t), c.err.String())
+	require.Contains(t, c.err.String(), "parent process died")
+}
+
+func TestSecretsLeaveTheEnvironment(t *testing.T) {
+	env := map[string]string{"OMNIGENT_RUNNER_TUNNEL_BINDING_TOKEN": "bind-token", "OMNIGENT_RUNNER_INITIAL_AUTH_TOKEN": "bearer-token"}
+	a := &app{
+		lookup: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
+		unset:  func(name string) error { delete(env, name); return nil },
+	}
+	secret, err := a.runnerSecret(nil, "")
+	require.NoError(t, err)
+	require.Equal(t, "bind-token", secret)
+	token, err := a.serverToken("")
+	require.NoError(t, err)
+	require.Equal(t, "bearer-token", token)
+	require.Empty(t, env)
+	require.Equal(t, "[redacted], [redacted]", a.explain(errors.New("bind-token, bearer-token")))
+}
+
+func TestAnOpenLineIsWarnedOf(t *testing.T) {
+	c := start(t, nil, "run", "--state", house(t), "--server", "http://192.0.2.1:1")
+	c.err.wait(t, "the connection is not encrypted")
+	require.Equal(t, exitDone, c.end(t), c.err.String())
 }

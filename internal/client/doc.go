@@ -7,7 +7,8 @@
 //   - sse.go, stream.go: a session's event stream, with its resume and silence.
 //   - transcript.go: which text is still to be printed; pure.
 //   - turn.go: which events belong to the turn of one message, and its end; pure.
-//   - follow.go: sends a message and stays with it over lost connections.
+//   - follow.go: sends a message and stays with it over lost connections;
+//     missed.go asks for what a stream could not tell, patience.go tries again.
 //
 // The rule of the house is that no text is lost and none shown twice. Deltas
 // are previews and may be missing; stored items are complete. So a delta is

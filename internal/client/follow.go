@@ -4,19 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
-)
-
-const (
-	// defaultPatience is how long a Follower goes on without a server.
-	defaultPatience = 2 * time.Minute
-	// retryEvery is the wait between two tries.
-	retryEvery = 500 * time.Millisecond
-	// quietLimit is how long a turn may not begin before somebody asks why.
-	quietLimit = time.Second
 )
 
 // Follower sends one message to a session and stays with its turn until that
@@ -212,130 +202,6 @@ func (f *Follower) ofTurn(i *Item) bool {
 		return i.ResponseID == f.turn.response
 	}
 	return f.turn.active
-}
-
-// fill prints what of the answer is stored and was not shown.
-func (f *Follower) fill(ctx context.Context, response string) error {
-	items, _, err := f.Client.Items(ctx, f.Session, f.Item)
-	if err != nil {
-		return err
-	}
-	for n := range items {
-		if i := &items[n]; response == "" || i.ResponseID == response {
-			f.transcript.item(i)
-		}
-	}
-	return nil
-}
-
-// resync finds out from the session itself what the stream cannot tell any
-// more. Its answer is the turn's end, if that is over.
-func (f *Follower) resync(ctx context.Context) (*End, error) {
-	session, _, err := f.Client.Session(ctx, f.Session)
-	if err != nil {
-		return nil, err
-	}
-	if session.Waits(f.Item) {
-		return nil, nil
-	}
-	if f.turn.response == "" {
-		// Not ours, if other turns wait before it; then its end corrects it.
-		f.turn.response = session.ActiveResponse
-	}
-	f.turn.active = f.turn.response != "" && f.turn.response == session.ActiveResponse
-	if session.ActiveResponse != "" {
-		return nil, f.fill(ctx, f.turn.response)
-	}
-	items, _, err := f.Client.Items(ctx, f.Session, f.Item)
-	if err != nil {
-		return nil, err
-	}
-	var end *End
-	for n := range items {
-		i := &items[n]
-		if f.turn.response != "" && i.ResponseID != f.turn.response || i.Type == "message" && i.Role == "user" {
-			continue
-		}
-		if end == nil {
-			end = &End{Outcome: Completed, Response: i.ResponseID}
-		}
-		if i.Type == "error" {
-			end.Outcome, end.Error = Failed, &Error{Code: i.Code, Message: i.Message}
-		}
-		f.transcript.item(i)
-	}
-	return end, nil
-}
-
-// tellWhoIsAway says why nothing comes, if nothing does for a while.
-func (f *Follower) tellWhoIsAway(ctx context.Context) {
-	quiet := f.Quiet
-	if quiet <= 0 {
-		quiet = quietLimit
-	}
-	if f.Notice == nil || pause(ctx, quiet) != nil {
-		return
-	}
-	session, _, err := f.Client.Session(ctx, f.Session)
-	switch {
-	case err != nil: // the stream has the same trouble, and will say so
-	case session.RunnerID == "":
-		f.notice("no runner is connected; the message is stored and will be answered when one is")
-	case session.RunnerOnline != nil && !*session.RunnerOnline:
-		f.notice("the runner is away; the message is stored and will be answered when it is back")
-	}
-}
-
-// lost decides whether to try again after an error, and waits if so.
-func (f *Follower) lost(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if !mayPass(err) {
-		return err
-	}
-	patience, retry := f.Patience, f.Retry
-	if patience <= 0 {
-		patience = defaultPatience
-	}
-	if retry <= 0 {
-		retry = retryEvery
-	}
-	switch {
-	case f.lostAt.IsZero():
-		f.lostAt = time.Now()
-		f.notice(fmt.Sprintf("the connection is lost, trying again: %v", err))
-	case time.Since(f.lostAt) > patience:
-		return errors.Join(fmt.Errorf("%w for %s", ErrUnreachable, patience), err)
-	}
-	return pause(ctx, retry)
-}
-
-// pause waits, or until ctx ends; then it returns why.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-func (f *Follower) back() {
-	if !f.lostAt.IsZero() {
-		f.lostAt = time.Time{}
-		f.notice("connected again")
-	}
-}
-
-func (f *Follower) notice(text string) {
-	if f.Notice != nil {
-		f.noticing.Lock()
-		defer f.noticing.Unlock()
-		f.Notice(text)
-	}
 }
 
 func deref(end *End) End {

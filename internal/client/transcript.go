@@ -1,6 +1,10 @@
 package client
 
-import "strings"
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
 
 // transcript decides which text is to be printed, and when. A message is shown
 // by its deltas while they come without a gap, and made whole by its stored
@@ -12,11 +16,14 @@ type transcript struct {
 	messages map[string]*message
 	seen     map[string]bool // item ids
 	open     []*message      // those not whole yet, in order; the first is being shown
+	pieces   map[string]int  // per turn, how many of its first pieces are stored
 }
 
 // message is one segment of the answer; id "" is text without a message id.
 type message struct {
 	id     string
+	turn   string // the id is <turn>:<piece>
+	piece  int    // -1: the id is of another form
 	text   string // of the deltas, as far as they follow each other
 	next   int64  // the index of the next one
 	broken bool   // a piece is missing
@@ -25,15 +32,21 @@ type message struct {
 }
 
 func newTranscript(out func(string)) *transcript {
-	return &transcript{out: out, messages: map[string]*message{}, seen: map[string]bool{}}
+	return &transcript{out: out, messages: map[string]*message{}, seen: map[string]bool{}, pieces: map[string]int{}}
 }
 
 func (t *transcript) message(id string) *message {
 	m := t.messages[id]
 	if m == nil {
 		m = &message{id: id}
+		m.turn, m.piece = pieceOf(id)
 		t.messages[id] = m
-		t.open = append(t.open, m)
+		later := func(o *message) bool { return m.piece >= 0 && o.turn == m.turn && o.piece > m.piece }
+		at := slices.IndexFunc(t.open, later)
+		if at < 0 {
+			at = len(t.open)
+		}
+		t.open = slices.Insert(t.open, at, m)
 	}
 	return m
 }
@@ -77,9 +90,15 @@ func (t *transcript) item(i *Item) {
 func (t *transcript) show() {
 	for len(t.open) > 0 {
 		m := t.open[0]
+		if m.stored == nil && m.piece > t.pieces[m.turn] {
+			return // what comes before it is not here yet
+		}
 		t.print(m)
 		if m.stored == nil {
 			return
+		}
+		if m.piece >= 0 {
+			t.pieces[m.turn] = m.piece + 1
 		}
 		t.open = t.open[1:]
 		m.text = ""
@@ -87,6 +106,20 @@ func (t *transcript) show() {
 			delete(t.messages, "") // the next text without an id is another one
 		}
 	}
+}
+
+// pieceOf splits the id of a runner's message: the pieces of a turn are numbered
+// from 0, and stored in order.
+func pieceOf(id string) (turn string, piece int) {
+	at := strings.LastIndexByte(id, ':')
+	if at < 0 {
+		return "", -1
+	}
+	n, err := strconv.Atoi(id[at+1:])
+	if err != nil || n < 0 {
+		return "", -1
+	}
+	return id[:at], n
 }
 
 // print shows the rest of one message.

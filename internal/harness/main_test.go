@@ -14,6 +14,8 @@ func TestMain(m *testing.M) {
 		switch os.Args[1] {
 		case "guard":
 			os.Exit(guard.Main(os.Args[2:]))
+		case "leave-group":
+			os.Exit(leaveGroup())
 		case "mini-runner":
 			os.Exit(miniRunner(os.Args[2:]))
 		}

@@ -101,20 +101,59 @@ func TestWhatABackgroundJobWritesBeforeItEndsCounts(t *testing.T) {
 	require.Contains(t, text, "last\n")
 }
 
+func killProcess(t *testing.T, pid string) {
+	t.Helper()
+	n, err := strconv.Atoi(strings.TrimSpace(pid))
+	require.NoError(t, err)
+	require.NoError(t, syscall.Kill(n, syscall.SIGKILL))
+}
+
 func TestKillingTheGuardKillsTheProgram(t *testing.T) {
 	m := manager(t)
 	turn := rand.Text()
 	s, ended := begin(t, m, message(turn, "sleep 1000 & echo $PPID; wait"))
 	s.await(t, "\n")
-	guard, err := strconv.Atoi(strings.TrimSpace(s.text()))
-	require.NoError(t, err)
-	p, err := os.FindProcess(guard)
-	require.NoError(t, err)
-	require.NoError(t, p.Kill())
+	killProcess(t, s.text())
 	end := await(t, ended)
 	require.Equal(t, wire.CodeCrashed, end.Error.Code)
 	require.Contains(t, end.Error.Message, "guards bash was killed")
 	require.Eventually(t, func() bool { return len(marked(t, turn)) == 0 }, patience, 10*time.Millisecond)
+}
+
+func TestKillingTheGuardKillsAProgramThatLeftItsGroup(t *testing.T) {
+	m := manager(t, shell(func(d *Definition) { d.Command = []string{testBinary(t), "leave-group"} }))
+	turn := rand.Text()
+	s, ended := begin(t, m, message(turn, "x"))
+	s.await(t, "\n")
+	killProcess(t, s.text())
+	require.Equal(t, wire.CodeCrashed, await(t, ended).Error.Code)
+	require.Eventually(t, func() bool { return len(marked(t, turn)) == 0 }, patience, 10*time.Millisecond)
+}
+
+func TestAProcessThatOutlivesAKilledGuardDoesNotHoldTheTurn(t *testing.T) {
+	m := manager(t)
+	turn := rand.Text()
+	s, ended := begin(t, m, message(turn, "setsid sleep 1000 & echo $PPID; wait"))
+	s.await(t, "\n")
+	require.Eventually(t, func() bool { return len(marked(t, turn)) == 3 }, patience, 10*time.Millisecond)
+	killProcess(t, s.text())
+	require.Equal(t, wire.CodeCrashed, await(t, ended).Error.Code)
+	for _, pid := range marked(t, turn) { // the limit that doc.go tells
+		killProcess(t, strconv.Itoa(pid))
+	}
+}
+
+// leaveGroup is a program that joins its guard's group and never ends.
+func leaveGroup() int {
+	if err := syscall.Setpgid(0, syscall.Getppid()); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	fmt.Println(syscall.Getppid())
+	if err := syscall.Pause(); err != nil {
+		fmt.Println(err)
+	}
+	return 1
 }
 
 func TestAHungGuardDoesNotHoldTheTurn(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -22,7 +23,6 @@ func TestInterrupt(t *testing.T) {
 		"a script":                     {run: "echo ready; sleep 1000; echo after", outcome: wire.Cancelled},
 		"one that cleans up":           {run: "trap 'echo bye; exit 0' INT; sleep 1000 & echo ready; wait", outcome: wire.Cancelled},
 		"one that hears TERM only":     {run: "trap '' INT; echo ready; sleep 1000", outcome: wire.Cancelled},
-		"one that is stopped":          {run: "echo ready; kill -STOP $$", outcome: wire.Cancelled},
 		"one that hears nothing":       {run: "trap '' INT TERM; echo ready; while :; do sleep 0.05; done", outcome: wire.Failed, code: wire.CodeInterruptIgnored},
 		"background that hears no INT": {run: "sleep 1000 & (trap '' INT TERM; while :; do sleep 0.05; done) & echo ready; wait", outcome: wire.Cancelled},
 	}
@@ -42,6 +42,14 @@ func TestInterrupt(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAStoppedProgramHearsTheInterrupt(t *testing.T) {
+	m := manager(t, func(cfg *Config) { cfg.InterruptGrace = time.Hour })
+	s, ended := begin(t, m, message("t", "echo ready; kill -STOP $$"))
+	s.await(t, "ready\n")
+	require.NoError(t, m.Interrupt(t.Context(), "session", "t"))
+	require.Equal(t, wire.Cancelled, await(t, ended).Outcome)
 }
 
 func TestOutputDuringAnInterruptCounts(t *testing.T) {
@@ -65,10 +73,12 @@ func TestAnInterruptBeforeTheTurnIsNotLost(t *testing.T) {
 
 func TestAnInterruptWhileStartingIsNotLost(t *testing.T) {
 	m := manager(t)
-	for i := range 20 {
+	// Wherever the turn is by then: not begun, registered, starting its guard,
+	// starting its program, running.
+	for i := range 100 {
 		turn := fmt.Sprint("t", i)
 		_, ended := begin(t, m, message(turn, "sleep 1000"))
-		// At this moment the turn may be anywhere between not begun and running.
+		<-time.After(time.Duration(i) * 50 * time.Microsecond)
 		require.NoError(t, m.Interrupt(t.Context(), "session", turn))
 		require.Equal(t, wire.Cancelled, await(t, ended).Outcome)
 	}
@@ -107,10 +117,15 @@ func TestWhenOutputCannotBePassedOnTheTurnFails(t *testing.T) {
 		"panic": func(wire.HarnessEvent) error { panic("the reader left") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			end := m.Turn(t.Context(), message("t", "trap '' INT TERM; while :; do echo x; done"), emit)
+			calls := 0
+			end := m.Turn(t.Context(), message("t", "trap '' INT TERM; while :; do echo x; done"), func(e wire.HarnessEvent) error {
+				calls++
+				return emit(e)
+			})
 			require.Equal(t, wire.Failed, end.Outcome)
 			require.Equal(t, wire.CodeInternal, end.Error.Code)
 			require.Contains(t, end.Error.Message, "the reader left")
+			require.Equal(t, 1, calls, "not called again")
 		})
 	}
 }
@@ -124,12 +139,12 @@ func TestLimits(t *testing.T) {
 		next  string
 	}{
 		"silence": {
-			func(d *Definition) { d.IdleTimeout = 200 * time.Millisecond },
-			"echo a; sleep 1000", wire.CodeTimeout, "bash wrote nothing for 200ms and was stopped", "idle_timeout of acp:shell",
+			func(d *Definition) { d.IdleTimeout = time.Second },
+			"echo a; sleep 1000", wire.CodeTimeout, "bash wrote nothing for 1s and was stopped", "idle_timeout of acp:shell",
 		},
 		"time": {
-			func(d *Definition) { d.TurnTimeout = 300 * time.Millisecond },
-			"while :; do echo a; sleep 0.01; done", wire.CodeTimeout, "bash ran for 300ms and was stopped", "turn_timeout of acp:shell",
+			func(d *Definition) { d.TurnTimeout = 2 * time.Second },
+			"while :; do echo a; sleep 0.01; done", wire.CodeTimeout, "bash ran for 2s and was stopped", "turn_timeout of acp:shell",
 		},
 		"output": {
 			func(d *Definition) { d.MaxOutput = 100_000 },
@@ -142,6 +157,7 @@ func TestLimits(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			text, end := run(t, manager(t, shell(tt.limit)), tt.run)
 			require.Equal(t, wire.Failed, end.Outcome)
 			require.Equal(t, tt.code, end.Error.Code)
@@ -164,10 +180,13 @@ func TestExactlyTheOutputLimitIsFine(t *testing.T) {
 }
 
 func TestASlowReaderIsNotSilence(t *testing.T) {
-	const idle = 100 * time.Millisecond
+	t.Parallel()
+	const idle = 2 * time.Second
 	m := manager(t, shell(func(d *Definition) { d.IdleTimeout = idle }))
-	end := m.Turn(t.Context(), message("t", "echo a; echo b"), func(wire.HarnessEvent) error {
-		<-time.After(4 * idle)
+	var once sync.Once
+	// More than a pipe holds, so the program waits for the reader, too.
+	end := m.Turn(t.Context(), message("t", "head -c 300000 /dev/zero | tr '\\0' x"), func(wire.HarnessEvent) error {
+		once.Do(func() { <-time.After(idle + idle/2) })
 		return nil
 	})
 	require.Equal(t, wire.Completed, end.Outcome, "%v", end.Error)

@@ -148,7 +148,7 @@ func TestOutputAndExitStatus(t *testing.T) {
 		"killed":      {run: "kill -KILL $$", outcome: wire.Failed, code: wire.CodeCrashed, says: "bash was ended by SIGKILL"},
 		"whole group": {run: "kill -KILL 0", outcome: wire.Failed, code: wire.CodeCrashed, says: "bash was ended by SIGKILL"},
 		"no input":    {run: "cat; echo end", writes: "end\n", outcome: wire.Completed},
-		"background":  {run: "(sleep 0.2; echo late) & echo early", writes: "early\n", outcome: wire.Completed},
+		"background":  {run: "(sleep 1000; echo late) & echo early", writes: "early\n", outcome: wire.Completed},
 		"own group":   {run: "trap 'echo term' TERM; kill 0; echo on", writes: "term\non\n", outcome: wire.Completed},
 		"latin-1":     {run: `printf '\xe9o\xbc\xa2\0.'`, writes: `\xe9o\xbc\xa2\x00.`, outcome: wire.Completed},
 	}

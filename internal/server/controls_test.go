@@ -10,9 +10,9 @@ import (
 // that the runner posts, nor the end.
 func TestInterrupt(t *testing.T) {
 	s, r, session, input := started(t)
-	r.say(session, status(session, "running"), response("in_progress", "resp_1", []string{input}), preview("t:1", 0, "a"))
 	v := s.watch(session, "")
-	s.status(session, "running")
+	r.say(session, status(session, "running"), response("in_progress", "resp_1", []string{input}), preview("t:1", 0, "a"))
+	v.until("response.output_text.delta")
 	require.Equal(t, map[string]any{"queued": false}, s.post(session, "interrupt", nil))
 	require.Len(t, r.requests(session, "interrupt"), 1)
 	interrupted := v.until("session.interrupted")
@@ -26,9 +26,26 @@ func TestInterrupt(t *testing.T) {
 	require.Equal(t, []string{"response.output_item.done", "response.cancelled", "session.status"}, types(v.until("session.status")))
 	require.Equal(t, []string{"go", "kept"}, s.texts(session))
 
-	r.say(session, status(session, "running"), response("in_progress", "resp_2", nil), preview("u:1", 0, "free"))
-	events := v.until("response.output_text.delta")
-	require.Equal(t, "free", events[len(events)-1].data["delta"])
+}
+
+// The end of the interrupted response lifts the fence, and so does the begin of
+// the next turn.
+func TestWhatLiftsTheFence(t *testing.T) {
+	for name, lift := range map[string]func(session string) map[string]any{
+		"the end":   func(string) map[string]any { return response("cancelled", "resp_1", nil) },
+		"next turn": func(session string) map[string]any { return status(session, "running") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, r, session, _ := started(t)
+			r.say(session, status(session, "waiting"), response("in_progress", "resp_1", nil))
+			v := s.watch(session, "")
+			s.status(session, "waiting")
+			s.post(session, "interrupt", nil)
+			r.say(session, preview("t:1", 0, "held"), lift(session), preview("u:1", 0, "free"))
+			events := v.until("response.output_text.delta")
+			require.Equal(t, "free", events[len(events)-1].data["delta"])
+		})
+	}
 }
 
 func TestAnInterruptThatDoesNotArriveHoldsNothing(t *testing.T) {

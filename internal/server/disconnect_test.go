@@ -32,8 +32,13 @@ func TestDisconnect(t *testing.T) {
 	s.status(session, "idle")
 	require.Nil(t, s.snapshot(session)["last_task_error"])
 
+	v = s.watch(session, "")
+	todos := map[string]any{"type": "session.todos", "conversation_id": session, "todos": []any{}}
 	r.say(session, status(session, "failed", map[string]any{"error": map[string]any{"code": "exit_status", "message": "exit 1"}}),
-		status(session, "idle"), status(session, "dancing"), status(session, "failed", map[string]any{"error": nil}))
+		status(session, "idle"), status(session, "dancing"), todos)
+	require.Equal(t, []string{"session.status", "session.todos"}, types(v.until("session.todos")))
+	require.Equal(t, "failed", s.snapshot(session)["status"], "a failure of the turn is not healed by idle")
+	r.say(session, status(session, "failed", map[string]any{"error": nil}))
 	s.eventually("failed", func() bool {
 		e, _ := s.snapshot(session)["last_task_error"].(map[string]any)
 		return e["code"] == "runner_error"

@@ -20,7 +20,7 @@ import (
 func TestAPageCanDoNothing(t *testing.T) {
 	s := newSite(t, func(c *Config) { c.PublicHosts = []string{"runs.example.org", "two.example.org:8443"} })
 	session := s.session()
-	body := `{"type":"message","data":{"role":"user","content":[{"type":"input_text","text":"touch /tmp/owned"}]}}`
+	body := `{"type":"message","data":{"role":"user","content":[{"type":"input_text","text":"touch owned"}]}}`
 	events := "/v1/sessions/" + session + "/events"
 	port := s.addr[strings.LastIndex(s.addr, ":"):]
 	for name, c := range map[string]struct {

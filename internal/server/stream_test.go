@@ -1,14 +1,18 @@
 package server
 
 import (
+	"database/sql"
 	"fmt"
 	"io"
 	"net"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/outrunner/outrunner/internal/server/store"
 )
 
 // told makes n stored events in a session.
@@ -55,6 +59,48 @@ func TestAStreamGoesOnByNumber(t *testing.T) {
 	require.Equal(t, "6", after.next().id)
 	s.told(session, 6, 1)
 	require.Equal(t, "7", after.next().id)
+}
+
+// A long absence is replayed in pages, without a hole and without a double.
+func TestALongReplay(t *testing.T) {
+	s := newSite(t)
+	session := s.session()
+	const n = 2*replayPage + 7
+	require.NoError(t, s.srv.db.Write(t.Context(), func(tx *store.Tx) error {
+		for range n {
+			if err := tx.Emit(session, "session.todos", dict{}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	v := s.watch(session, "1")
+	for i := 2; i <= n; i++ {
+		require.Equal(t, fmt.Sprint(i), v.next().id)
+	}
+	s.told(session, 0, 1)
+	require.Equal(t, fmt.Sprint(n+1), v.next().id)
+}
+
+// A change of which the events were not handed over, since its commit seemed to
+// fail, ends the streams: their clients go on by number.
+func TestARowThatNobodySaw(t *testing.T) {
+	s := newSite(t)
+	session := s.session()
+	v := s.watch(session, "")
+	db, err := sql.Open("sqlite", filepath.Join(s.cfg.Dir, "server.db"))
+	require.NoError(t, err)
+	for _, stmt := range []string{"UPDATE sessions SET last_seq = 1", "INSERT INTO events VALUES ('" + session + "', 1, 'session.todos', '{}')"} {
+		_, err = db.Exec(stmt)
+		require.NoError(t, err)
+	}
+	require.NoError(t, db.Close())
+	s.told(session, 0, 1)
+	<-v.done
+	require.False(t, v.marked)
+	again := s.watch(session, "0")
+	require.Equal(t, "1", again.next().id)
+	require.Equal(t, "2", again.next().id)
 }
 
 func TestAStreamThatCannotGoOn(t *testing.T) {

@@ -58,6 +58,7 @@ func (c *Core) requestScan(s *session) {
 
 func (c *Core) order(s *session) ScanOrder {
 	s.asked["scan"] = true
+	s.ahead = s.queuedIDs()
 	c.deferVerdict(s)
 	if s.rescan {
 		s.rescan = false
@@ -179,47 +180,37 @@ func (s *session) beyond(ev Scanned) int {
 	return len(ev.Items)
 }
 
-// queueInOrder makes the work of a listing the queue, in its order, ahead of
-// what was accepted but not listed yet; queued items that the listing shows as
-// answered elsewhere become history.
+// queueInOrder makes the work of a listing part of the queue, in the server's
+// order: behind what was queued before the listing and is not in it, because
+// that is older; ahead of what was accepted since. Queued items that the listing
+// shows as answered elsewhere become history.
 func (c *Core) queueInOrder(s *session, items []wire.Item, work []string) {
 	listed := map[string]bool{}
-	news := false
 	for _, it := range items {
 		listed[it.ID] = true
-		news = news || slices.Contains(work, it.ID) && !s.isQueued(it.ID)
-	}
-	before := slices.Clone(s.Queued)
-	for _, q := range before {
-		if listed[q.ID] && !slices.Contains(work, q.ID) {
-			c.record(wire.Record{Kind: wire.RecItem, Session: s.id, Item: q.ID, ItemState: wire.ItemHistory})
+		switch worth := slices.Contains(work, it.ID); {
+		case s.isQueued(it.ID) && !worth:
+			c.record(wire.Record{Kind: wire.RecItem, Session: s.id, Item: it.ID, ItemState: wire.ItemHistory})
+		case worth && !s.isQueued(it.ID):
+			c.record(wire.Record{
+				Kind: wire.RecItem, Session: s.id, Item: it.ID, ItemState: wire.ItemQueued, Content: it.Content, Source: sourceScan,
+			})
 		}
 	}
-	if !news {
-		return
-	}
-	for _, it := range items {
-		if !slices.Contains(work, it.ID) {
-			continue
-		}
-		rec := wire.Record{Kind: wire.RecItem, Session: s.id, Item: it.ID, ItemState: wire.ItemQueued, Content: it.Content, Source: sourceScan}
-		if at := slices.IndexFunc(before, func(q queued) bool { return q.ID == it.ID }); at >= 0 && !before[at].Scanned {
-			rec.Source, rec.Content = "", before[at].Content
-		}
-		c.record(rec)
-	}
-	for _, q := range before {
-		if !listed[q.ID] {
-			c.record(wire.Record{Kind: wire.RecItem, Session: s.id, Item: q.ID, ItemState: wire.ItemQueued, Content: q.Content, Source: source(q)})
+	var older, newer []string
+	for _, id := range s.queuedIDs() {
+		switch {
+		case listed[id]:
+		case slices.Contains(s.ahead, id):
+			older = append(older, id)
+		default:
+			newer = append(newer, id)
 		}
 	}
-}
-
-func source(q queued) string {
-	if q.Scanned {
-		return sourceScan
+	order := slices.Concat(older, work, newer)
+	if !slices.Equal(order, s.queuedIDs()) {
+		c.record(wire.Record{Kind: wire.RecOrder, Session: s.id, Inputs: order})
 	}
-	return ""
 }
 
 // outcomeIn finds the end that the server has stored under a response.

@@ -18,6 +18,8 @@ func renderRecord(r wire.Record) string {
 		}
 	case wire.RecCursor:
 		parts = append(parts, r.Cursor)
+	case wire.RecOrder:
+		parts = append(parts, "["+strings.Join(r.Inputs, " ")+"]")
 	case wire.RecOpened:
 		parts = append(parts, r.Turn, r.Response, "over ["+strings.Join(r.Inputs, " ")+"]")
 	case wire.RecOut:

@@ -105,6 +105,7 @@ type session struct {
 	specErr  *wire.TurnError // the server settled that the agent cannot be used
 	asked    map[string]bool // open questions: "snapshot", "spec", "scan"
 	scanned  uint64          // the tunnel on which the session was last scanned
+	ahead    []string        // what was queued when the last scan was ordered
 	retries  int             // scans that failed in a row
 	rescan   bool            // a timer for the next one is set
 	verdict  *verdict        // what will be said of the last one; nil when it was
@@ -202,6 +203,8 @@ func (c *Core) apply(r wire.Record) error {
 		s.Cursor = r.Cursor
 	case wire.RecItem:
 		s.applyItem(r)
+	case wire.RecOrder:
+		s.applyOrder(r.Inputs)
 	case wire.RecOpened:
 		s.applyOpened(r)
 	case wire.RecOut:
@@ -235,10 +238,28 @@ func (c *Core) apply(r wire.Record) error {
 }
 
 func (s *session) applyItem(r wire.Record) {
-	s.Queued = slices.DeleteFunc(s.Queued, func(q queued) bool { return q.ID == r.Item })
-	if r.ItemState == wire.ItemQueued {
-		s.Queued = append(s.Queued, queued{ID: r.Item, Content: r.Content, Scanned: r.Source == sourceScan})
+	at := slices.IndexFunc(s.Queued, func(q queued) bool { return q.ID == r.Item })
+	q := queued{ID: r.Item, Content: r.Content, Scanned: r.Source == sourceScan}
+	switch {
+	case r.ItemState != wire.ItemQueued:
+		s.Queued = slices.DeleteFunc(s.Queued, func(q queued) bool { return q.ID == r.Item })
+	case at >= 0: // it keeps its place
+		s.Queued[at] = q
+	default:
+		s.Queued = append(s.Queued, q)
 	}
+}
+
+// applyOrder puts the queue in the order of the ids; what they do not name
+// comes last, as it stood.
+func (s *session) applyOrder(ids []string) {
+	rank := func(q queued) int {
+		if at := slices.Index(ids, q.ID); at >= 0 {
+			return at
+		}
+		return len(ids)
+	}
+	slices.SortStableFunc(s.Queued, func(a, b queued) int { return rank(a) - rank(b) })
 }
 
 // sourceScan marks a queued item that a scan found.

@@ -13,6 +13,7 @@ const (
 	RecIdentity   RecordKind = "identity" // State: what decides harness and model
 	RecCursor     RecordKind = "cursor"   // Cursor
 	RecItem       RecordKind = "item"     // Item is now in ItemState; Content kept while it may still run
+	RecOrder      RecordKind = "order"    // Inputs: the queued items, in the order in which they run
 	RecOpened     RecordKind = "opened"   // Turn is open: Response, Inputs
 	RecOut        RecordKind = "out"      // Out joins the outbox of Turn
 	RecStored     RecordKind = "stored"   // the outbox entry Source was acknowledged, or given up

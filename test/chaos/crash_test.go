@@ -23,12 +23,78 @@ import (
 const ran = "ran"
 
 // long is a command whose output takes more than one segment, and that output.
-func long() (command, output string) {
+func long() (command, printed string) {
 	var text strings.Builder
 	for n := range 8000 {
 		fmt.Fprintln(&text, n+1)
 	}
-	return "echo 1 >> " + ran + "; seq 1 8000", text.String()
+	return "seq 1 8000", text.String()
+}
+
+// story is a session with some messages, to a runner that dies of some of them.
+type story struct {
+	world
+	session string
+	items   []string
+	printed []string        // what the command of each message prints
+	cut     map[string]bool // the messages whose turn was cut by a death
+}
+
+func newStory(t *testing.T) *story {
+	t.Helper()
+	s := testkit.NewServer(t)
+	return &story{world: world{s, testkit.NewRunner(t, s.URL)}, session: s.NewSession("shell"), cut: map[string]bool{}}
+}
+
+// say sends a message whose command notes its number, then does the rest.
+func (s *story) say(rest, printed string) {
+	s.items = append(s.items, s.Send(s.session, fmt.Sprintf("echo %d >> %s; %s", len(s.items), ran, rest)))
+	s.printed = append(s.printed, printed)
+}
+
+// die waits until the runner has died of its crash point.
+func (s *story) die(t *testing.T) {
+	t.Helper()
+	require.Negative(t, s.runner.Process.Wait(testkit.Patience), "the crash point is not passed")
+	s.bury(t)
+}
+
+// bury notes what the dead runner has left undone.
+func (s *story) bury(t *testing.T) {
+	t.Helper()
+	for item := range cutTurns(t, s.runner) {
+		s.cut[item] = true
+	}
+}
+
+// requireFair waits for the end of all and requires of each message exactly one
+// outcome, the right one; that what is stored of it is what it printed, all or,
+// of a cut one, the start; that no command was begun twice, and all in order.
+func (s *story) requireFair(t *testing.T) {
+	t.Helper()
+	ends := s.Settled(turnLimit, s.session, s.items...)
+	begun := s.runner.Lines(ran)
+	for n, end := range ends {
+		stored, times := s.Answer(s.session, end.Response), count(begun, strconv.Itoa(n))
+		if !s.cut[s.items[n]] {
+			require.Equal(t, "completed", end.Status, "no death fell into the turn of message %d: %s", n, end.Message)
+			require.Equal(t, s.printed[n], stored)
+			require.Equal(t, 1, times, "starts of command %d: %v", n, begun)
+			continue
+		}
+		require.Equal(t, "failed", end.Status, "a death fell into the turn of message %d", n)
+		require.Equal(t, wire.CodeRunnerRestarted, end.Code)
+		require.NotEmpty(t, end.Message)
+		require.True(t, strings.HasPrefix(s.printed[n], stored), "what is stored of cut turn %d is not the start of what it printed: %q", n, stored)
+		require.LessOrEqual(t, times, 1, "starts of command %d: %v", n, begun)
+	}
+	var numbers []int
+	for _, text := range begun {
+		n, err := strconv.Atoi(text)
+		require.NoError(t, err)
+		numbers = append(numbers, n)
+	}
+	require.IsIncreasing(t, numbers, "the order in which the commands began")
 }
 
 // The promise of a runner that dies: whatever was accepted gets one outcome,
@@ -39,66 +105,86 @@ func TestRunnerKilledAtEachCrashPoint(t *testing.T) {
 		"accepted:2", "opened:2", "segment:2", "posted:2", "acknowledged:2", "ended:2", "terminal:2"} {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
-			s := testkit.NewServer(t)
-			w := world{s, testkit.NewRunner(t, s.URL)}
-			w.runner.StartCrashing(point)
-			w.WaitOnline()
-			session := w.NewSession("shell")
-			command, output := long()
-			items := []string{w.Send(session, command), w.Send(session, "echo 2 >> "+ran+"; echo answer")}
-			require.Negative(t, w.runner.Process.Wait(testkit.Patience), "the crash point is not passed")
-			w.runner.RequireGone()
-			cut := w.cutTurns(t)
+			s := newStory(t)
+			s.runner.StartCrashing(point)
+			s.WaitOnline()
+			s.say(long())
+			s.say("echo answer", "answer\n")
+			s.die(t)
+			s.runner.RequireGone()
+			s.runner.Start()
+			s.say("echo last", "last\n")
+			s.requireFair(t)
+			require.False(t, s.cut[s.items[2]], "the message after the restart")
+		})
+	}
+}
 
-			w.runner.Start()
-			items = append(items, w.Send(session, "echo 3 >> "+ran+"; echo answer"))
-			ends := w.Settled(turnLimit, session, items...)
-			started := w.runner.Lines(ran)
-			for n, want := range []string{output, "answer\n", "answer\n"} {
-				w.requireFair(t, session, ends[n], cut[items[n]], want)
-				times := count(started, strconv.Itoa(n+1))
-				if ends[n].Status == "completed" {
-					require.Equal(t, 1, times, "starts of a command that completed: %v", started)
-				}
-				require.LessOrEqual(t, times, 1, "starts of a command: %v", started)
-			}
-			require.Equal(t, "completed", ends[2].Status, "the message after the restart")
-			requireOrder(t, started)
+// A runner may die again of what it does about its first death.
+func TestRunnerKilledWhileItRecovers(t *testing.T) {
+	t.Parallel()
+	for _, points := range [][2]string{{"accepted", "opened"}, {"spawned", "terminal"}, {"segment", "posted"}, {"segment:2", "terminal"},
+		{"posted", "acknowledged"}, {"ended", "terminal"}} {
+		t.Run(points[0]+" "+points[1], func(t *testing.T) {
+			t.Parallel()
+			s := newStory(t)
+			s.runner.StartCrashing(points[0])
+			s.WaitOnline()
+			s.say(long())
+			s.say(long())
+			s.die(t)
+			s.runner.StartCrashing(points[1])
+			s.die(t)
+			s.runner.Start()
+			s.say("echo last", "last\n")
+			s.requireFair(t)
 		})
 	}
 }
 
 func TestRunnerKilledAtRandomMoments(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	session := w.NewSession("shell")
-	var items []string
+	s := newStory(t)
+	s.runner.Start()
+	s.WaitOnline()
 	for n := range 20 {
-		items = append(items, w.Send(session, fmt.Sprintf("echo %d >> %s; echo answer %d; sleep 0.2", n, ran, n)))
+		answer := fmt.Sprintf("answer %d\n", n)
+		s.say(fmt.Sprintf("printf %q; sleep 0.2", answer), answer)
 	}
 	random := rand.New(rand.NewPCG(7, 11))
-	cut := map[string]bool{}
 	for n := range 10 {
 		testkit.Hold(time.Duration(random.IntN(700)) * time.Millisecond)
-		w.runner.Kill()
-		for item := range w.cutTurns(t) {
-			cut[item] = true
-		}
+		s.runner.Kill()
+		s.bury(t)
 		if n%2 == 0 {
-			w.runner.RequireGone()
+			s.runner.RequireGone()
 		}
-		w.runner.Start()
-		w.WaitOnline()
+		s.runner.Start()
+		s.WaitOnline()
 	}
-	for n, end := range w.Settled(turnLimit, session, items...) {
-		w.requireFair(t, session, end, cut[items[n]], fmt.Sprintf("answer %d\n", n))
-	}
-	require.NotEmpty(t, cut, "no kill has hit a turn, so nothing was tested")
-	started := w.runner.Lines(ran)
-	for n := range items {
-		require.LessOrEqual(t, count(started, strconv.Itoa(n)), 1, "starts of a command: %v", started)
-	}
-	requireOrder(t, started)
+	s.requireFair(t)
+	require.NotEmpty(t, s.cut, "no kill has hit a turn, so nothing was tested")
+}
+
+// The whole machine goes down, and the runner is up before the server.
+func TestEverythingKilledAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newStory(t)
+	s.runner.Start()
+	s.WaitOnline()
+	s.say("echo begun; sleep 100", "begun\n")
+	s.say("echo answer", "answer\n")
+	s.waitStored(t, s.session, 1)
+	s.Kill()
+	s.runner.Kill()
+	s.bury(t)
+	s.runner.Start()
+	testkit.Until(t, testkit.Patience, func() bool { return strings.Contains(s.runner.Process.Stderr.String(), "tunnel is down") },
+		testkit.Is("the runner finds no server"))
+	s.Start()
+	s.requireFair(t)
+	require.True(t, s.cut[s.items[0]])
+	require.False(t, s.cut[s.items[1]])
 }
 
 // Whatever a command does to outlive its runner: a session of its own, a double
@@ -125,11 +211,11 @@ func TestNothingIsLeftOfADeadRunner(t *testing.T) {
 	require.Len(t, w.runner.Lines("up"), 3, "nothing is run again")
 }
 
-// cutTurns reads in the journal of the dead runner which messages have a turn
+// cutTurns reads in the journal of a dead runner which messages have a turn
 // that was opened and not ended.
-func (w world) cutTurns(t *testing.T) map[string]bool {
+func cutTurns(t *testing.T, r *testkit.Runner) map[string]bool {
 	t.Helper()
-	db, err := journal.Open(w.runner.Journal(), slog.New(slog.DiscardHandler))
+	db, err := journal.Open(r.Journal(), slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	records, err := db.Load()
 	require.NoError(t, err)
@@ -154,23 +240,6 @@ func (w world) cutTurns(t *testing.T) map[string]bool {
 	return cut
 }
 
-// requireFair requires the outcome that a turn must have, whether or not a kill
-// fell between its begin and its end, and that what is stored of it is what it
-// printed: all of it, or the start when it was cut.
-func (w world) requireFair(t *testing.T, session string, end testkit.Outcome, cut bool, printed string) {
-	t.Helper()
-	stored := w.Answer(session, end.Response)
-	if !cut {
-		require.Equal(t, "completed", end.Status, "no kill fell into the turn: %s", end.Message)
-		require.Equal(t, printed, stored)
-		return
-	}
-	require.Equal(t, "failed", end.Status, "a kill fell into the turn")
-	require.Equal(t, wire.CodeRunnerRestarted, end.Code)
-	require.NotEmpty(t, end.Message)
-	require.True(t, strings.HasPrefix(printed, stored), "what is stored of a cut turn is not the start of what it printed: %q", stored)
-}
-
 func count(lines []string, line string) int {
 	n := 0
 	for _, l := range lines {
@@ -179,16 +248,4 @@ func count(lines []string, line string) int {
 		}
 	}
 	return n
-}
-
-// requireOrder requires that the commands began in the order of their messages.
-func requireOrder(t *testing.T, started []string) {
-	t.Helper()
-	var numbers []int
-	for _, text := range started {
-		n, err := strconv.Atoi(text)
-		require.NoError(t, err)
-		numbers = append(numbers, n)
-	}
-	require.IsIncreasing(t, numbers, "the order in which the commands began")
 }

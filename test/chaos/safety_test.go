@@ -101,7 +101,7 @@ func TestAnotherClaimToARunnersIDIsRefused(t *testing.T) {
 		if secret != "" {
 			header.Set("X-Omnigent-Runner-Tunnel-Token", secret)
 		}
-		conn, _, err := websocket.Dial(ctx, w.URL+"/v1/runners/"+id+"/tunnel", &websocket.DialOptions{HTTPHeader: header}) //nolint:bodyclose // it is the connection
+		conn, _, err := websocket.Dial(ctx, w.URL+"/v1/runners/"+id+"/tunnel", &websocket.DialOptions{HTTPHeader: header})
 		require.NoError(t, err, name)
 		_, said, err := conn.Read(ctx)
 		require.Equal(t, notYours, websocket.CloseStatus(err), "%s: %s %v", name, said, err)

@@ -4,6 +4,7 @@ package chaos
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strconv"
 	"testing"
 	"time"
@@ -40,6 +41,32 @@ func TestSendOverALineThatBreaks(t *testing.T) {
 	items, err := w.Items(session)
 	require.NoError(t, err)
 	require.Len(t, items, 2*messages, "each message and each answer once")
+}
+
+// Messages are sent while the server dies again and again.
+func TestSendsWhileTheServerDies(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	session := w.NewSession("shell")
+	var sends []*testkit.Process
+	random := rand.New(rand.NewPCG(13, 17))
+	for n := range 5 {
+		for m := range 2 {
+			sends = append(sends, w.send(t, "--session", session, fmt.Sprintf("echo %d >> %s; echo answer %d", 2*n+m, ran, 2*n+m)))
+			testkit.Hold(time.Duration(random.IntN(150)) * time.Millisecond)
+		}
+		w.Kill()
+		testkit.Hold(time.Duration(random.IntN(300)) * time.Millisecond)
+		w.Start()
+	}
+	for n, send := range sends {
+		require.Zero(t, send.Wait(turnLimit))
+		require.Equal(t, fmt.Sprintf("answer %d\n", n), send.Stdout.String())
+		require.Equal(t, 1, count(w.runner.Lines(ran), strconv.Itoa(n)), "starts of a command")
+	}
+	items, err := w.Items(session)
+	require.NoError(t, err)
+	require.Len(t, items, 2*len(sends), "each message and each answer once")
 }
 
 // A send that waits goes on after its line was cut again and again.

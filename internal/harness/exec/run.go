@@ -97,9 +97,9 @@ func (r *Run) Do(ctx context.Context, emit func(wire.HarnessEvent) error) wire.T
 
 	var watchdog sync.WaitGroup
 	over := make(chan struct{})
-	r.pulse.Beat()
 	watchdog.Go(func() { r.watch(ctx, proc, over) })
 	err = proc.Started()
+	r.pulse.Beat() // a slow start is not silence
 	if err == nil && r.cfg.OnSpawn != nil {
 		r.cfg.OnSpawn()
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"runtime"
 	"syscall"
 )
@@ -57,7 +58,7 @@ func launch(s *start) (*family, int, error) {
 	for i, a := range s.Argv {
 		argv[i] = string(a)
 	}
-	path, err := lookPath(argv[0])
+	path, err := exec.LookPath(argv[0])
 	if err != nil {
 		return nil, 0, err
 	}

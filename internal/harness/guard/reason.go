@@ -8,11 +8,6 @@ import (
 	"syscall"
 )
 
-// lookPath finds the program as a shell would.
-func lookPath(name string) (string, error) {
-	return exec.LookPath(name)
-}
-
 // notStarted says in a few words why a program could not be started.
 func notStarted(err error) *NotStarted {
 	return &NotStarted{Reason: reason(err), Missing: errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist)}
