@@ -168,4 +168,22 @@ func (w *world) status(session, status, output string) (int, string) {
 		"type": "external_session_status", "data": fakeserver.Dict{"status": status, "output": output}})
 }
 
+// scanned waits until the scan of a connection has come to an end, and returns
+// what its log lines say. Later questions on the connection make lines of their
+// own.
+func (w *world) scanned(connection int) []string {
+	w.t.Helper()
+	var lines []string
+	w.Until(func() bool {
+		lines = nil
+		for _, line := range w.runner.Process.Stderr.Lines() {
+			if _, facts, ok := strings.Cut(line.Text, fmt.Sprintf("caught up tunnel_gen=%d ", connection)); ok {
+				lines = append(lines, facts)
+			}
+		}
+		return len(lines) > 0
+	}, "the scan does not come to an end")
+	return lines
+}
+
 const empty = "Inbox is empty — no completed tasks."
