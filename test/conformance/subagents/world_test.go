@@ -40,13 +40,13 @@ func spec(name, harness string) string {
 	return fmt.Sprintf("name: %s\nprompt: none\nexecutor: {harness: %s}\n", name, harness)
 }
 
-// chatting keeps its program between turns. A message with HOLD in it is
-// answered when the program is interrupted.
+// chatting keeps its program between turns. A message with HOLD in it, or with
+// MANUAL as in the recording, is answered when the program is interrupted.
 const chatting = `
 echo "$1 $OUTRUNNER_SESSION_ID" >>"$2/started"
 while IFS= read -r line; do
   case $line in
-  '{"type":"message"'*HOLD*)
+  '{"type":"message"'*HOLD*|'{"type":"message"'*MANUAL*)
     echo "$1 $OUTRUNNER_SESSION_ID" >>"$2/ran" ;;
   '{"type":"message"'*)
     echo "$1 $OUTRUNNER_SESSION_ID" >>"$2/ran"
