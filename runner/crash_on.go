@@ -54,6 +54,10 @@ func crashAfterRecord(r wire.Record) {
 		crashAt("acknowledged")
 	case wire.RecEnded:
 		crashAt("ended")
+	case wire.RecResult:
+		crashAt("result")
+	case wire.RecDrained:
+		crashAt("drained")
 	}
 }
 

@@ -111,7 +111,7 @@ func (c *Core) mergeSnapshot(s *session, snap wire.Snapshot) {
 	id.SubAgent, id.ParentID = first(id.SubAgent, snap.SubAgentName), first(snap.ParentID, id.ParentID)
 	id.Workspace = snap.Workspace
 	id.AgentName = first(snap.AgentName, id.AgentName)
-	id.Wrapper, id.Dispatch = snap.Labels[labelWrapper], snap.Labels[labelDispatch]
+	id.Wrapper, id.Dispatch, id.Receipt = snap.Labels[labelWrapper], snap.Labels[labelDispatch], snap.Labels[labelDelivered]
 	if snap.CreatedAt != 0 {
 		id.CreatedAt = snap.CreatedAt
 	}

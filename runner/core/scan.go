@@ -25,6 +25,8 @@ func (c *Core) onRestored() {
 		if s.Child.Receipt != "" {
 			c.effect(PatchLabels{Session: s.id, Labels: map[string]string{labelDelivered: s.Child.Receipt}})
 		}
+		// Nobody remembers whether the parent was told of what it has not read.
+		s.wakes.stranded = len(s.Inbox.Queue) > 0
 		c.finishTurns(s)
 	}
 }
@@ -245,7 +247,7 @@ func (c *Core) onTimer(ev TimerFired) {
 			c.effect(Scan{Tunnel: c.tunnel, Sessions: []ScanOrder{c.order(s)}})
 		}
 	case TimerWake:
-		c.rested(s)
+		c.wakeStranded(s)
 	case TimerInterrupt:
 		c.releaseWaiters(s)
 	case TimerDelete:

@@ -44,6 +44,7 @@ type identity struct {
 	AgentName string `json:"agent_name,omitempty"`
 	Wrapper   string `json:"wrapper,omitempty"`  // label: which program shows it
 	Dispatch  string `json:"dispatch,omitempty"` // label: the id of its latest dispatch
+	Receipt   string `json:"receipt,omitempty"`  // label: the id of the dispatch whose result was read
 	Override  string `json:"override,omitempty"`
 	Revision  string `json:"revision,omitempty"`
 	Model     string `json:"model,omitempty"`

@@ -124,9 +124,9 @@ func (c *Core) rewake(p *session) {
 	p.wakeTries++
 }
 
-// wakeStranded tells a parent, whose agent was not known before, what waits.
+// wakeStranded tells a parent at rest, that could not be told before, what waits.
 func (c *Core) wakeStranded(p *session) {
-	if p.wakes.stranded && p.Open == nil {
+	if p.wakes.stranded && p.Open == nil && len(p.Queued) == 0 {
 		c.rested(p)
 	}
 }

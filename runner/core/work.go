@@ -144,7 +144,10 @@ func (c *Core) register(s *session, w work) {
 // reportTurn tells the parent of a child how its turn ended. The program of a
 // native child speaks for itself.
 func (c *Core) reportTurn(s *session, t *turn) {
-	if s.Child.Work == nil && s.Child.Drained == "" && c.adoptable(s) {
+	// A turn that an earlier runner left and nobody here has run is told only
+	// for a dispatch that was not read (design, table C 8).
+	unread := s.Identity.Dispatch != "" && s.Identity.Dispatch != s.Identity.Receipt
+	if s.Child.Work == nil && s.Child.Drained == "" && c.adoptable(s) && (len(t.Inputs) > 0 || unread) {
 		c.recordWork(s, c.adopted(s))
 	}
 	w := s.Child.Work

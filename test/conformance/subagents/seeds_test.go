@@ -63,7 +63,7 @@ func TestS3Scan(t *testing.T) {
 		w.Connected(n + 2)
 		require.Equal(t, "completed", w.Ended(sessionC, "17e30000000000000000000000000009"))
 	}
-	w.caughtUp(3)
+	w.scanned(3)
 	require.Equal(t, []string{native}, w.asked(sessionC))
 	require.Len(t, w.noted("ran"), 1)
 }
@@ -238,20 +238,4 @@ func (w *world) receipted(kid string) {
 		labels := w.Labels(kid)
 		return labels["omnigent.subagent.dispatch_id"] == labels["omnigent.subagent.delivered_id"]
 	}, "there is no receipt")
-}
-
-// caughtUp waits for the log line of the n-th scan that came to its end.
-func (w *world) caughtUp(n int) string {
-	w.t.Helper()
-	var lines []string
-	w.Until(func() bool {
-		lines = nil
-		for _, line := range w.runner.Process.Stderr.Lines() {
-			if strings.Contains(line.Text, "caught up") {
-				lines = append(lines, line.Text)
-			}
-		}
-		return len(lines) >= n
-	}, fmt.Sprintf("there are not %d scans", n))
-	return lines[n-1]
 }

@@ -40,13 +40,13 @@ func spec(name, harness string) string {
 	return fmt.Sprintf("name: %s\nprompt: none\nexecutor: {harness: %s}\n", name, harness)
 }
 
-// chatting keeps its program between turns. A message with HOLD in it is
-// answered when the program is interrupted.
+// chatting keeps its program between turns. A message with HOLD in it, or with
+// MANUAL as in the recording, is answered when the program is interrupted.
 const chatting = `
 echo "$1 $OUTRUNNER_SESSION_ID" >>"$2/started"
 while IFS= read -r line; do
   case $line in
-  '{"type":"message"'*HOLD*)
+  '{"type":"message"'*HOLD*|'{"type":"message"'*MANUAL*)
     echo "$1 $OUTRUNNER_SESSION_ID" >>"$2/ran" ;;
   '{"type":"message"'*)
     echo "$1 $OUTRUNNER_SESSION_ID" >>"$2/ran"
@@ -166,6 +166,24 @@ func (w *world) status(session, status, output string) (int, string) {
 	w.t.Helper()
 	return w.Do("POST", "/v1/sessions/"+session+"/events", fakeserver.Dict{
 		"type": "external_session_status", "data": fakeserver.Dict{"status": status, "output": output}})
+}
+
+// scanned waits until the scan of a connection has come to an end, and returns
+// what its log lines say. Later questions on the connection make lines of their
+// own.
+func (w *world) scanned(connection int) []string {
+	w.t.Helper()
+	var lines []string
+	w.Until(func() bool {
+		lines = nil
+		for _, line := range w.runner.Process.Stderr.Lines() {
+			if _, facts, ok := strings.Cut(line.Text, fmt.Sprintf("caught up tunnel_gen=%d ", connection)); ok {
+				lines = append(lines, facts)
+			}
+		}
+		return len(lines) > 0
+	}, "the scan does not come to an end")
+	return lines
 }
 
 const empty = "Inbox is empty — no completed tasks."

@@ -99,12 +99,13 @@ func (s *Server) items(w http.ResponseWriter, r *http.Request, ses *Session) {
 		}
 		rows = rows[at+1:]
 	}
-	body := page1(append([]Dict{}, rows[:min(limit, len(rows))]...))
+	body := wholePage(append([]Dict{}, rows[:min(limit, len(rows))]...))
 	body["has_more"] = len(rows) > limit
-	if n := min(limit, len(rows)); n > 0 {
+	n := min(limit, len(rows))
+	if n > 0 {
 		body["first_id"], body["last_id"] = rows[0]["id"], rows[n-1]["id"]
 	}
-	answer(w, http.StatusOK, body)
+	list(w, body, n)
 }
 
 // store keeps an item of the runner's, once per source id (server.md 2.6).

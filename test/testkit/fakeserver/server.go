@@ -49,6 +49,7 @@ type Call struct {
 	Query  string
 	Body   string
 	Status int // 0 when there was no answer
+	Rows   int // of a listing
 }
 
 // String is the call in one line.
@@ -124,7 +125,7 @@ func (s *Server) recorded(next http.Handler) http.Handler {
 		defer func() {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			s.calls[n].Status = answered.code
+			s.calls[n].Status, s.calls[n].Rows = answered.code, answered.rows
 		}()
 		if broken != nil {
 			broken.how(answered, r)
@@ -134,10 +135,11 @@ func (s *Server) recorded(next http.Handler) http.Handler {
 	})
 }
 
-// status remembers the answer's status.
+// status remembers what was answered.
 type status struct {
 	http.ResponseWriter
 	code int
+	rows int
 }
 
 func (s *status) WriteHeader(code int) {
@@ -177,6 +179,14 @@ func answer(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(body) // the runner may have gone
+}
+
+// list answers with a page.
+func list(w http.ResponseWriter, page Dict, rows int) {
+	if answered, ok := w.(*status); ok {
+		answered.rows = rows
+	}
+	answer(w, http.StatusOK, page)
 }
 
 func refuse(w http.ResponseWriter, status int, code, message string) {

@@ -168,10 +168,10 @@ func (s *Server) children(w http.ResponseWriter, r *http.Request, ses *Session) 
 		}
 		rows = append(rows, kid.summary(tool, name))
 	}
-	answer(w, http.StatusOK, page1(rows))
+	list(w, wholePage(rows), len(rows))
 }
 
-func page1(rows []Dict) Dict {
+func wholePage(rows []Dict) Dict {
 	return Dict{"object": "list", "data": rows, "first_id": nil, "last_id": nil, "has_more": false}
 }
 

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/stretchr/testify/require"
 )
 
 // maxEvent bounds a line of a stream, in bytes.
@@ -35,12 +37,28 @@ func (s *Server) relay(conn context.Context, ses *Session) {
 	})
 }
 
+// Stream opens a session's stream for this connection alone, and returns the
+// head of the answer.
+func (s *Server) Stream(session string) (status int, kind string) {
+	s.t.Helper()
+	s.mu.Lock()
+	conn, ses := s.conn, s.sessions[session]
+	s.mu.Unlock()
+	require.NotNil(s.t, conn, errAway)
+	res, err := s.open(conn, http.MethodGet, "/v1/sessions/"+session+"/stream", nil) //nolint:bodyclose // drain closes it
+	require.NoError(s.t, err)
+	s.running.Go(func() { s.drain(res, ses) })
+	return res.StatusCode, res.Header.Get("Content-Type")
+}
+
 // read reads a stream to its end. It returns false when no other is wanted.
 func (s *Server) read(conn context.Context, ses *Session) (again bool) {
-	res, err := s.open(conn, http.MethodGet, "/v1/sessions/"+ses.ID+"/stream", nil)
-	if err != nil {
-		return false // the connection is over
-	}
+	res, err := s.open(conn, http.MethodGet, "/v1/sessions/"+ses.ID+"/stream", nil) //nolint:bodyclose // drain closes it
+	return err == nil && s.drain(res, ses)                                          // an error means that the connection is over
+}
+
+// drain takes the events of a stream. It returns false after the last of all.
+func (s *Server) drain(res *http.Response, ses *Session) (again bool) {
 	defer func() { _ = res.Body.Close() }() // left in the middle, or at its end
 	lines := bufio.NewScanner(res.Body)
 	lines.Buffer(nil, maxEvent)
