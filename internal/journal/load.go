@@ -19,7 +19,7 @@ func (db *DB) Load() ([]wire.Record, error) {
 	if err != nil {
 		return nil, explain(db.path, err)
 	}
-	defer rows.Close() //nolint:errcheck // rows.Err below tells what went wrong
+	defer rows.Close() // rows.Err below tells what went wrong
 	var records []wire.Record
 	for rows.Next() {
 		var seq int64
