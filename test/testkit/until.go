@@ -9,7 +9,7 @@ import (
 const (
 	// Patience is how long a test waits for what must happen soon, on a machine
 	// that is busy with other tests.
-	Patience = 20 * time.Second
+	Patience = 60 * time.Second
 	// Tick is how often a test looks whether it has happened.
 	Tick = 20 * time.Millisecond
 )
