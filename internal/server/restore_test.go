@@ -207,7 +207,11 @@ func TestACutOffChildGoesToItsParentsRunner(t *testing.T) {
 	r.comesBack(s, 2)
 	require.Equal(t, other.id(), s.snapshot(waiting)["runner_id"])
 	require.Empty(t, r.inits(waiting))
-	require.Len(t, other.comesBack(s, 1), 1, "the child alone: its parent is another runner's")
+	require.Equal(t, waiting, other.comesBack(s, 1)[0]["session_id"])
+	trees, err := s.srv.restorable(t.Context(), other.id())
+	require.NoError(t, err)
+	require.Len(t, trees, 1)
+	require.Len(t, trees[0], 1, "the child alone: its parent is another runner's")
 }
 
 // A runner that does not answer an init, or refuses it, holds up neither
