@@ -207,6 +207,51 @@ func TestTheStateOfATask(t *testing.T) {
 	require.Equal(t, []any{"completed", "cancelled", "failed"}, returned)
 }
 
+// A message that waits behind a turn is the task that counts when the turn ends,
+// also once a runner has taken it.
+func TestATaskBehindAnother(t *testing.T) {
+	s := newSite(t)
+	r := s.runner("secret")
+	root := s.lead(map[string]any{"runner_id": r.id()})
+	child := s.child(root, "worker", "1")
+	first := s.send(child, "one")
+	r.await(s, child, "message", 1)
+	r.say(child, status(child, "running"))
+	s.status(child, "running")
+	r.answers(func(request) (int, string) { return 503, "{}" })
+	s.send(child, "two")
+	r.say(child, response("completed", "resp_1", []string{first}), status(child, "idle"))
+	s.status(child, "idle")
+	require.Equal(t, "in_progress", s.children(root, "")[0]["current_task_status"])
+	r.answers(nil)
+	s.eventually("accepted", func() bool { return len(s.snapshot(child)["pending_inputs"].([]any)) == 0 })
+	require.Equal(t, "in_progress", s.children(root, "")[0]["current_task_status"])
+}
+
+// A turn whose runner is gone has not returned; when the runner comes back with
+// it, it returns once, in its own way.
+func TestALostTaskComesBack(t *testing.T) {
+	s := newSite(t, shortGrace)
+	r := s.runner("secret")
+	root := s.lead(map[string]any{"runner_id": r.id()})
+	child := s.child(root, "worker", "1")
+	input := s.send(child, "one")
+	r.await(s, child, "message", 1)
+	r.say(child, status(child, "running"), response("in_progress", "resp_1", []string{input}))
+	s.eventually("it runs", func() bool { return s.snapshot(child)["active_response_id"] == "resp_1" })
+	r.disconnect()
+	s.status(child, "failed")
+	require.Equal(t, "failed", s.children(root, "")[0]["current_task_status"])
+	require.Empty(t, s.items(root))
+	r.connect(s)
+	r.say(child, response("in_progress", "resp_1", []string{input}), status(child, "running"), response("completed", "resp_1", []string{input}), status(child, "idle"))
+	s.status(child, "idle")
+	require.Equal(t, "completed", s.children(root, "")[0]["current_task_status"])
+	items := s.items(root)
+	require.Len(t, items, 1)
+	require.Equal(t, "completed", items[0]["resource"].(map[string]any)["status"])
+}
+
 // The runner that makes a child says so on the parent's stream.
 func TestARunnerTellsOfItsChild(t *testing.T) {
 	s, r, session, _ := started(t)

@@ -40,10 +40,11 @@ func TestTheOutputOfAnEnd(t *testing.T) {
 	child := s.child(root, "worker", "1")
 	s.post(child, "external_conversation_item", assistant("the old answer", nil))
 	for name, c := range map[string]struct{ data, want map[string]any }{
-		"idle":         {map[string]any{"status": "idle"}, map[string]any{"status": "idle", "output": "the old answer\nmore"}},
-		"its own text": {map[string]any{"status": "idle", "output": "mine", "extra": 1}, map[string]any{"status": "idle", "output": "mine", "extra": 1.0}},
-		"running":      {map[string]any{"status": "running"}, map[string]any{"status": "running"}},
-		"waiting":      {map[string]any{"status": "waiting"}, map[string]any{"status": "waiting"}},
+		"idle":                   {map[string]any{"status": "idle"}, map[string]any{"status": "idle", "output": "the old answer\nmore"}},
+		"its own text":           {map[string]any{"status": "idle", "output": "mine", "extra": 1}, map[string]any{"status": "idle", "output": "mine", "extra": 1.0}},
+		"running":                {map[string]any{"status": "running"}, map[string]any{"status": "running"}},
+		"waiting":                {map[string]any{"status": "waiting"}, map[string]any{"status": "waiting"}},
+		"none in the background": {map[string]any{"status": "waiting", "background_task_count": 0}, map[string]any{"status": "waiting", "background_task_count": 0.0}},
 		"in the background": {map[string]any{"status": "waiting", "background_task_count": 2},
 			map[string]any{"status": "idle", "background_task_count": 2.0, "output": "the old answer\nmore"}},
 		"failed with a reason": {map[string]any{"status": "failed", "failure_detail": "boom"},

@@ -152,7 +152,7 @@ func (s *Server) create(ctx context.Context, p Principal, in newSession, setting
 	if err != nil {
 		return nil, err
 	}
-	s.introduce(ses, a, len(items) > 0)
+	s.introduce(ctx, ses, a, len(items) > 0)
 	return ses, nil
 }
 

@@ -12,6 +12,11 @@
 // accepted it. The same line reads the session's stream from the runner, and
 // relay.go turns what comes into stored items, status and events.
 //
+// A session may have a parent: then it is a sub-agent of the same agent, goes
+// where its parent's runner is, and its task (task.go) is what its parent waits
+// for. When a runner comes back, restore.go tells it of the sessions that were
+// cut off; the tools of a session's program are called through mcp.go.
+//
 // Everything that listens for requests passes safety.go and authn.go first: an
 // agent that runs commands behind a loopback port is remote code execution for
 // every web page unless we refuse.

@@ -56,7 +56,7 @@ func TestANewChildIsToldToItsRunner(t *testing.T) {
 	require.Empty(t, r.inits(""))
 	child := s.child(root, "worker", "1", map[string]any{"labels": map[string]string{"a": "b"}, "workspace": "/w", "model_override": "m",
 		"reasoning_effort": "high", "harness_override": "acp:x", "terminal_launch_args": []string{"-v"}})
-	s.eventually("the init", func() bool { return len(r.inits(child)) == 1 })
+	require.Len(t, r.inits(child), 1)
 	snap := s.snapshot(child)
 	require.Equal(t, map[string]any{"session_id": child, "agent_id": snap["agent_id"], "sub_agent_name": "worker", "session_init": map[string]any{
 		"protocol_version": 2.0, "server_version": "test", "session_id": child, "agent_id": snap["agent_id"], "sub_agent_name": "worker",
@@ -207,7 +207,11 @@ func TestACutOffChildGoesToItsParentsRunner(t *testing.T) {
 	r.comesBack(s, 2)
 	require.Equal(t, other.id(), s.snapshot(waiting)["runner_id"])
 	require.Empty(t, r.inits(waiting))
-	require.Len(t, other.comesBack(s, 1), 1, "the child alone: its parent is another runner's")
+	require.Equal(t, waiting, other.comesBack(s, 1)[0]["session_id"])
+	trees, err := s.srv.restorable(t.Context(), other.id())
+	require.NoError(t, err)
+	require.Len(t, trees, 1)
+	require.Len(t, trees[0], 1, "the child alone: its parent is another runner's")
 }
 
 // A runner that does not answer an init, or refuses it, holds up neither
@@ -250,4 +254,22 @@ func TestAnInitThatFails(t *testing.T) {
 		return len(r.inits(refused)) >= 2
 	})
 	require.Len(t, r.inits(fine), 1)
+}
+
+// A runner that does not answer does not keep a child from being made.
+func TestANewChildOfASilentRunner(t *testing.T) {
+	s := newSite(t, func(c *Config) { c.Timing.Init = 20 * time.Millisecond })
+	r := s.runner("secret")
+	root := s.lead(map[string]any{"runner_id": r.id()})
+	release := make(chan struct{})
+	defer close(release)
+	r.answers(func(q request) (int, string) {
+		if q.path == "/v1/sessions" {
+			<-release
+		}
+		return 202, "{}"
+	})
+	child := s.child(root, "worker", "1")
+	s.send(child, "go")
+	r.await(s, child, "message", 1)
 }

@@ -99,10 +99,10 @@ func (s *Server) initBody(pr *presence, ses *store.Session, a *agent, kind initK
 		"suppress_recovery_turn": kind == initSuppress, "resume_interrupted_turn": kind == initResume, "recovery_id": recovery}}
 }
 
-// introduce makes a new session known to its runner. A child without work is
-// only told of, so that its parent's runner knows at once who it is; its stream
-// is opened by its first message (server.md 2.1).
-func (s *Server) introduce(ses *store.Session, a *agent, hasWork bool) {
+// introduce makes a new session known to its runner. A child is told of at once,
+// so that its parent's runner knows who it is before anything is asked of it.
+// Without work its stream stays closed until the first message (server.md 2.1).
+func (s *Server) introduce(ctx context.Context, ses *store.Session, a *agent, hasWork bool) {
 	if ses.ParentID == "" || hasWork {
 		s.attach(ses.ID, ses.RunnerID)
 	}
@@ -110,9 +110,9 @@ func (s *Server) introduce(ses *store.Session, a *agent, hasWork bool) {
 	if ses.ParentID == "" || pr == nil {
 		return
 	}
-	s.tasks.start(func(ctx context.Context) {
-		if err := s.initSession(ctx, pr, ses, a, initSuppress); err != nil && ctx.Err() == nil {
-			s.log.Warn("the runner was not told of a new sub-agent session", "session", ses.ID, "runner", ses.RunnerID, "error", err)
-		}
-	})
+	// Whoever made the child may leave: it is there.
+	err := s.initSession(context.WithoutCancel(ctx), pr, ses, a, initSuppress)
+	if err != nil && !s.stopping() {
+		s.log.Warn("the runner was not told of a new sub-agent session", "session", ses.ID, "runner", ses.RunnerID, "error", err)
+	}
 }

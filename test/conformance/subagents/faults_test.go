@@ -4,13 +4,22 @@ package subagents
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/outrunner/outrunner/test/testkit/fakeserver"
 )
+
+// answer is what a request was told.
+type answer struct {
+	code int
+	text string
+	err  error
+}
 
 // The ways in which a snapshot cannot be read. An empty object and 404 are none
 // of them: they are settled answers.
@@ -40,37 +49,41 @@ func TestUnreadableSnapshotsNeverStartTheParentsProgram(t *testing.T) {
 		mends = append(mends, w.Break("GET", "/v1/sessions/"+id, 0, unreadable[n].how))
 		return id
 	}
-	var spoken, found []string // what is sent to when all is well, and what a scan finds
-	t.Run("while they are", func(t *testing.T) {
-		for n, f := range unreadable {
-			stream, background, start, scan := child("stream", n), child("background", n), child("start", n), child("scan", n)
-			spoken, found = append(spoken, stream, background, start), append(found, scan)
-			t.Run("stream/"+f.name, func(t *testing.T) {
-				t.Parallel()
-				_, body := w.Message(stream, "task")
-				code, text := w.Do("POST", "/v1/sessions/"+stream+"/events?stream=true", body)
-				require.Equal(t, 200, code, "accepted, and failed")
-				require.Contains(t, text, "event: response.failed\n")
-				require.Contains(t, text, "identity_unknown")
-			})
-			t.Run("background/"+f.name, func(t *testing.T) {
-				t.Parallel()
-				require.Equal(t, "failed:identity_unknown", w.Ended(background, w.Send(background, "task")))
-			})
-			t.Run("init/"+f.name, func(t *testing.T) {
-				t.Parallel()
-				w.Say(start, "task")
-				code, text := w.Do("POST", "/v1/sessions", fakeserver.Dict{"session_id": start, "agent_id": agentP, "sub_agent_name": nil})
-				require.Equal(t, 503, code, text)
-			})
-			t.Run("scan/"+f.name, func(t *testing.T) {
-				t.Parallel()
-				// A forward that nobody can place makes the session known.
-				require.Equal(t, "failed:identity_unknown", w.Ended(scan, w.Send(scan, "first")))
-				w.Say(scan, "task")
-			})
+	// All at once: a read that hangs takes as long as it may.
+	var asking sync.WaitGroup
+	var streams, inits, backgrounds, found []string
+	answers := make([]answer, 2*len(unreadable))
+	ask := func(n int, path string, body any) {
+		asking.Go(func() {
+			code, text, err := w.Try("POST", path, body)
+			answers[n] = answer{code, text, err}
+		})
+	}
+	items := map[string]string{}
+	for n := range unreadable {
+		stream, background, start, scan := child("stream", n), child("background", n), child("start", n), child("scan", n)
+		streams, inits, backgrounds, found = append(streams, stream), append(inits, start), append(backgrounds, background), append(found, scan)
+		_, body := w.Message(stream, "task")
+		ask(2*n, "/v1/sessions/"+stream+"/events?stream=true", body)
+		w.Say(start, "task")
+		ask(2*n+1, "/v1/sessions", fakeserver.Dict{"session_id": start, "agent_id": agentP, "sub_agent_name": nil})
+		items[background] = w.Send(background, "task")
+		items[scan] = w.Send(scan, "first") // by which it is known
+	}
+	asking.Wait()
+	for n, f := range unreadable {
+		streamed, started := answers[2*n], answers[2*n+1]
+		require.NoError(t, streamed.err, f.name)
+		require.Equal(t, 200, streamed.code, "%s: accepted, and failed", f.name)
+		require.Contains(t, streamed.text, "event: response.failed\n", f.name)
+		require.Contains(t, streamed.text, "identity_unknown", f.name)
+		require.NoError(t, started.err, f.name)
+		require.Equal(t, 503, started.code, "%s: %s", f.name, started.text)
+		for _, id := range []string{backgrounds[n], found[n]} {
+			require.Equal(t, "failed:identity_unknown", w.Ended(id, items[id]), f.name)
 		}
-	})
+		items[found[n]] = w.Say(found[n], "task")
+	}
 	w.Drop()
 	w.Connected(2)
 	w.scanned(2)
@@ -81,12 +94,8 @@ func TestUnreadableSnapshotsNeverStartTheParentsProgram(t *testing.T) {
 	}
 	w.Drop()
 	w.Connected(3)
-	items := map[string]string{}
-	for _, id := range spoken {
+	for _, id := range slices.Concat(streams, inits, backgrounds) {
 		items[id] = w.Send(id, "well again")
-	}
-	for _, id := range found {
-		w.Until(func() bool { return len(w.asked(id)) > 0 }, "what was found is not answered when it is known whose it is")
 	}
 	for id, item := range items {
 		require.Equal(t, "completed", w.Ended(id, item))

@@ -41,13 +41,17 @@ func spec(name, harness string) string {
 }
 
 // chatting keeps its program between turns. A message with HOLD in it, or with
-// MANUAL as in the recording, is answered when the program is interrupted.
+// MANUAL as in the recording, is answered when the program is interrupted; at
+// GARBAGE it writes what is no event, and ends.
 const chatting = `
 echo "$1 $OUTRUNNER_SESSION_ID" >>"$2/started"
 while IFS= read -r line; do
   case $line in
   '{"type":"message"'*HOLD*|'{"type":"message"'*MANUAL*)
     echo "$1 $OUTRUNNER_SESSION_ID" >>"$2/ran" ;;
+  '{"type":"message"'*GARBAGE*)
+    echo "$1 $OUTRUNNER_SESSION_ID" >>"$2/ran"
+    echo '<html>'; exit 3 ;;
   '{"type":"message"'*)
     echo "$1 $OUTRUNNER_SESSION_ID" >>"$2/ran"
     echo '{"type":"response.output_text.delta","delta":"'"$1"' has done it"}'

@@ -45,7 +45,7 @@ func (s *Server) Stream(session string) (status int, kind string) {
 	conn, ses := s.conn, s.sessions[session]
 	s.mu.Unlock()
 	require.NotNil(s.t, conn, errAway)
-	res, err := s.open(conn, http.MethodGet, "/v1/sessions/"+session+"/stream", nil) //nolint:bodyclose // drain closes it
+	res, err := s.open(conn, http.MethodGet, "/v1/sessions/"+session+"/stream", nil)
 	require.NoError(s.t, err)
 	s.running.Go(func() { s.drain(res, ses) })
 	return res.StatusCode, res.Header.Get("Content-Type")
