@@ -98,7 +98,12 @@ func (c *Core) carryOut(s *session, steps []plan.Step) {
 		return
 	}
 	if decided {
+		suppressed := s.init.kind == plan.SuppressInit
 		s.init.kind, s.init.recoveryID, s.init.strange = plan.NoInit, "", false
+		if suppressed {
+			// The init started nothing; what was accepted meanwhile may.
+			c.advance(s)
+		}
 	}
 }
 
