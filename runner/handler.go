@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/outrunner/outrunner/runner/core"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/outrunner/outrunner/runner/core"
 )
 
 // maxBody is the largest request body that is read, in bytes: the wire's own

@@ -2,10 +2,11 @@ package core
 
 import (
 	"encoding/json"
-	"github.com/outrunner/outrunner/runner/wire"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/outrunner/outrunner/runner/wire"
 )
 
 // The bounds of a session's outbox in bytes of item data: above the first the
