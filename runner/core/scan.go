@@ -147,7 +147,7 @@ func (c *Core) mergeView(s *session, snap wire.Snapshot) {
 // queued, in the server's order; the cursor moves in the same batch of records.
 func (c *Core) mergeItems(s *session, ev Scanned) {
 	known := s.known()
-	s.init.strange = !known
+	s.init.strange = s.init.strange || !known
 	work := plan.Authority(plan.Merge{
 		Known: known, Beyond: s.beyond(ev), Pending: s.view.pending,
 		Plain: s.init.kind == plan.PlainInit,

@@ -93,6 +93,10 @@ func (c *Core) onWakePosted(ev WakePosted) {
 	if p.wakes.text != "" {
 		p.wakes.lastText = p.wakes.text
 	}
+	if p.wakes.again && p.atRest() {
+		// A result came while the post was open, and its turn is over already.
+		c.rested(p)
+	}
 }
 
 // turnBegan: the parent runs, and will see what waits.
@@ -126,10 +130,12 @@ func (c *Core) rewake(p *session) {
 
 // wakeStranded tells a parent at rest, that could not be told before, what waits.
 func (c *Core) wakeStranded(p *session) {
-	if p.wakes.stranded && p.Open == nil && len(p.Queued) == 0 {
+	if p.wakes.stranded && p.atRest() {
 		c.rested(p)
 	}
 }
+
+func (s *session) atRest() bool { return s.Open == nil && len(s.Queued) == 0 }
 
 // latestResult is the work that finished last among what waits.
 func (c *Core) latestResult(p *session) *work {

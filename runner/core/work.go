@@ -99,12 +99,8 @@ func (c *Core) name(s *session) {
 	if s.named {
 		return
 	}
-	had := s.hasInbox()
 	s.named = true
 	delete(c.buried, s.id)
-	if had {
-		return
-	}
 	for _, kid := range c.kids(s.id) {
 		if kid.Child.Work.State.terminal() && !kid.Child.Work.Delivered {
 			c.deliver(kid)
