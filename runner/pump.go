@@ -114,15 +114,15 @@ func (p *pump) run(ctx context.Context) {
 		}
 		p.d.r.loop.answer(core.TurnEnded{Session: p.start.Session, Turn: p.start.Turn, N: p.n, End: end})
 	}()
-	if traits, _ := p.d.r.cfg.Harness.Traits(p.start.Harness); traits.History {
-		start, err := p.d.history(ctx, p.start)
-		if err != nil {
+	start := p.start // others read that one
+	if traits, _ := p.d.r.cfg.Harness.Traits(start.Harness); traits.History {
+		var err error
+		if start, err = p.d.history(ctx, start); err != nil {
 			end = failed(wire.CodeInternal, fmt.Sprintf("The program was not started: %v. Send the message again when the server is well.", err))
 			return
 		}
-		p.start = start
 	}
-	end = p.d.r.cfg.Harness.Turn(ctx, p.start, p.emit)
+	end = p.d.r.cfg.Harness.Turn(ctx, start, p.emit)
 }
 func failed(code, msg string) wire.TurnEnd {
 	return wire.TurnEnd{Outcome: wire.Failed, Error: &wire.TurnError{Code: code, Message: msg}}
