@@ -139,6 +139,20 @@ func (w *world) stream(session string) *events {
 	return e
 }
 
+// warm opens the stream of a session that had a turn, so that it begins with
+// what that turn left, and reads that.
+func (w *world) warm(session string) *events {
+	w.t.Helper()
+	w.send(session, "warm", "say warm")
+	require.Eventually(w.t, func() bool {
+		_, body := w.do("GET", "/v1/sessions/"+session, "")
+		return strings.Contains(body, `"status":"idle"`)
+	}, patience, time.Millisecond)
+	e := w.stream(session)
+	e.until("session.status idle")
+	return e
+}
+
 const patience = 10 * time.Second
 
 func (e *events) next() map[string]any {

@@ -148,7 +148,7 @@ func (p *pump) run(ctx context.Context) {
 		}
 		p.d.r.loop.answer(core.TurnEnded{Session: p.start.Session, Turn: p.start.Turn, N: p.n, End: end})
 	}()
-	start := p.start
+	start := p.start // others read that one
 	if traits, _ := p.d.r.cfg.Harness.Traits(start.Harness); traits.History {
 		var err error
 		if start, err = p.d.history(ctx, start); err != nil {

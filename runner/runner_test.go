@@ -17,15 +17,14 @@ import (
 
 func TestTurnIsTold(t *testing.T) {
 	w := newWorld(t).start()
-	e := w.stream("S")
-	e.until("session.status idle")
+	e := w.warm("S")
 	w.send("S", "u1", "say hello")
 	require.Equal(t, []string{
 		"session.status running", "response.in_progress", "response.output_text.delta",
 		"response.completed", "session.status idle",
 	}, e.until("session.status idle"))
 	_, texts := w.server.texts()
-	require.Equal(t, []string{"hello"}, texts)
+	require.Equal(t, []string{"warm", "hello"}, texts)
 }
 
 // The previews of a message are its stored text, in order, and a long output
@@ -170,8 +169,7 @@ func TestMessageThatStreamsItsOwnTurn(t *testing.T) {
 
 func TestNewestStreamIsTheOnlyOne(t *testing.T) {
 	w := newWorld(t).start()
-	first := w.stream("S")
-	first.until("session.status idle")
+	first := w.warm("S")
 	second := w.stream("S")
 	second.until("session.status idle")
 	first.until("EOF")
@@ -191,8 +189,7 @@ func TestHeartbeats(t *testing.T) {
 
 func TestInterruptAnswersWhenTheTurnHasEnded(t *testing.T) {
 	w := newWorld(t).start()
-	e := w.stream("S")
-	e.until("session.status idle")
+	e := w.warm("S")
 	w.send("S", "u1", "hang")
 	e.until("response.in_progress")
 	status, _ := w.do("POST", "/v1/sessions/S/events", `{"type":"interrupt"}`)

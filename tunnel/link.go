@@ -38,7 +38,11 @@ func newLink(runner string, l Limits, t Timing, masked bool, log *slog.Logger) *
 // onPing is the library's callback. It must answer false: the library would
 // answer in the reader, which may not wait for a slow peer.
 func (l *link) onPing(_ context.Context, payload []byte) bool {
-	l.out.pongs.owe(payload)
+	select {
+	case <-l.done: // what came before it may not have been taken, so it must not be confirmed
+	default:
+		l.out.pongs.owe(payload)
+	}
 	l.out.wakeUp()
 	return false
 }

@@ -134,7 +134,11 @@ func (c *Core) onStreamOpened(ev StreamOpened) {
 	if s.Open != nil {
 		c.publishInProgress(s, s.Open)
 	}
-	c.publishStatus(s)
+	// Of a session that never had a turn here there is nothing to re-assert:
+	// the server's own word, or what a scan settles, stands.
+	if len(s.Turns) > 0 {
+		c.publishStatus(s)
+	}
 	c.requestScan(s)
 }
 

@@ -45,8 +45,8 @@ func TestUnreadableSnapshotsNeverStartTheParentsProgram(t *testing.T) {
 	child := func(path string, n int) string {
 		id := fmt.Sprintf("5e55%02d%026d", n, len(path))
 		w.AddSession(fakeserver.Session{ID: id, AgentID: agentP, Parent: sessionP, Name: "claude_code"})
-		w.Watch(id)
 		mends = append(mends, w.Break("GET", "/v1/sessions/"+id, 0, unreadable[n].how))
+		w.Watch(id)
 		return id
 	}
 	// All at once: a read that hangs takes as long as it may.

@@ -23,7 +23,8 @@ type Session struct {
 	Items    []Dict
 
 	watched bool
-	events  []Dict // of its stream
+	relayed chan struct{} // closed when its newest relay has ended
+	events  []Dict        // of its stream
 }
 
 // AddSession adds a session, or replaces it.

@@ -29,10 +29,18 @@ func (s *Server) Watch(session string) {
 	}
 }
 
-// relay reads a session's stream for as long as the connection lives.
+// relay reads a session's stream for as long as the connection lives, and then
+// what is left of it: what has come by the tunnel has come. The relay of an older
+// connection ends first, so that the events stay in order.
 func (s *Server) relay(conn context.Context, ses *Session) {
+	before, done := ses.relayed, make(chan struct{})
+	ses.relayed = done
 	s.running.Go(func() {
-		for conn.Err() == nil && s.read(conn, ses) {
+		defer close(done)
+		if before != nil {
+			<-before
+		}
+		for conn.Err() == nil && s.read(ses) {
 		}
 	})
 }
@@ -42,19 +50,18 @@ func (s *Server) relay(conn context.Context, ses *Session) {
 func (s *Server) Stream(session string) (status int, kind string) {
 	s.t.Helper()
 	s.mu.Lock()
-	conn, ses := s.conn, s.sessions[session]
+	ses := s.sessions[session]
 	s.mu.Unlock()
-	require.NotNil(s.t, conn, errAway)
-	res, err := s.open(conn, http.MethodGet, "/v1/sessions/"+session+"/stream", nil)
+	res, err := s.open(s.ctx, http.MethodGet, "/v1/sessions/"+session+"/stream", nil)
 	require.NoError(s.t, err)
 	s.running.Go(func() { s.drain(res, ses) })
 	return res.StatusCode, res.Header.Get("Content-Type")
 }
 
 // read reads a stream to its end. It returns false when no other is wanted.
-func (s *Server) read(conn context.Context, ses *Session) (again bool) {
-	res, err := s.open(conn, http.MethodGet, "/v1/sessions/"+ses.ID+"/stream", nil) //nolint:bodyclose // drain closes it
-	return err == nil && s.drain(res, ses)                                          // an error means that the connection is over
+func (s *Server) read(ses *Session) (again bool) {
+	res, err := s.open(s.ctx, http.MethodGet, "/v1/sessions/"+ses.ID+"/stream", nil) //nolint:bodyclose // drain closes it
+	return err == nil && s.drain(res, ses)                                           // an error means that the connection is over
 }
 
 // drain takes the events of a stream. It returns false after the last of all.
