@@ -102,16 +102,16 @@ func (c *Core) onWakePosted(ev WakePosted) {
 // turnBegan: the parent runs, and will see what waits.
 func (s *session) turnBegan() { s.wakes.flag = false }
 
-// rested is called when a parent has come to rest. What it has not read it is
-// told of once more, whatever became of the wakes before: a turn may have ended
-// without reading. The same state of things is told only once.
+// rested is called when a parent has come to rest: what it was not told of, or
+// was told of since its last turn began, it is told of again. The same state of
+// things is told only once.
 func (c *Core) rested(p *session) {
 	if len(p.Inbox.Queue) == 0 {
 		p.wakes.lastText = ""
 		p.wakes.stranded = false
 		return
 	}
-	if p.wakes.posting {
+	if p.wakes.posting || !p.wakes.flag && !p.wakes.stranded && !p.wakes.again {
 		return
 	}
 	p.wakes.flag, p.wakes.again = false, false
