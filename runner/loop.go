@@ -125,7 +125,9 @@ func (l *loop) takeAnswers() {
 		l.mu.Lock()
 		n := min(len(l.answers), batchEvents)
 		answers := l.answers[:n:n]
-		l.answers = l.answers[n:]
+		if l.answers = l.answers[n:]; len(l.answers) == 0 {
+			l.answers = nil // lets go of what was answered
+		}
 		l.mu.Unlock()
 		for _, ev := range answers {
 			l.step(ev)
