@@ -37,7 +37,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	return &world{
 		t: t, server: newFakeServer(), harness: newFakeHarness(), journal: &MemoryJournal{},
-		timing: Timing{StoreRetry: time.Millisecond, Identity: 200 * time.Millisecond, Tool: 3 * time.Second},
+		timing: Timing{StoreRetry: time.Millisecond, Seen: time.Millisecond, Identity: 200 * time.Millisecond, Tool: 3 * time.Second},
 	}
 }
 

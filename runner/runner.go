@@ -67,6 +67,9 @@ type Timing struct {
 	// StoreRetry is the first wait after a failed store, doubled up to 2 s.
 	// Default 100 ms.
 	StoreRetry time.Duration
+	// Seen is how long the server is given to keep the end of a turn after it
+	// has read it. Default 2 s.
+	Seen time.Duration
 }
 
 func (t Timing) withDefaults() Timing {
@@ -81,6 +84,7 @@ func (t Timing) withDefaults() Timing {
 	set(&t.SegmentAge, time.Second)
 	set(&t.Identity, 5*time.Second)
 	set(&t.StoreRetry, 100*time.Millisecond)
+	set(&t.Seen, 2*time.Second)
 	return t
 }
 

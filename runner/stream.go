@@ -2,6 +2,7 @@ package runner
 
 import (
 	"bytes"
+	"context"
 	"net/http"
 	"time"
 
@@ -42,7 +43,7 @@ func (r *Runner) stream(w http.ResponseWriter, req *http.Request, session string
 	defer silence.Stop()
 	for {
 		frames, end := rd.take()
-		if !r.writeFrames(out, session, frames) {
+		if !r.writeFrames(req.Context(), out, session, frames) {
 			return
 		}
 		switch end {
@@ -69,9 +70,9 @@ func (r *Runner) stream(w http.ResponseWriter, req *http.Request, session string
 	}
 }
 
-// writeFrames writes what has come in one flush and asks to be told when the
-// server has the ends among it.
-func (r *Runner) writeFrames(out *streamWriter, session string, frames []frame) bool {
+// writeFrames writes what has come in one flush and sees to it that the core
+// hears when the server has the ends among it.
+func (r *Runner) writeFrames(ctx context.Context, out *streamWriter, session string, frames []frame) bool {
 	if len(frames) == 0 {
 		return true
 	}
@@ -90,12 +91,23 @@ func (r *Runner) writeFrames(out *streamWriter, session string, frames []frame) 
 	}
 	for _, turn := range covers {
 		crashAt("terminal")
-		seen := func() { r.loop.answer(core.Seen{Session: session, Turn: turn}) }
+		seen := func() { r.seenLater(ctx, core.Seen{Session: session, Turn: turn}) }
 		if r.cfg.Carrier.OnCovered == nil || !r.cfg.Carrier.OnCovered(out.w, seen) {
 			seen()
 		}
 	}
 	return true
+}
+
+// seenLater tells the core of an end that the server has read, once it has also
+// had the time to keep it. A server that dies between the two takes the stream
+// with it: that end stays unseen and is told again, which is harmless.
+func (r *Runner) seenLater(ctx context.Context, seen core.Seen) {
+	time.AfterFunc(r.timing.Seen, func() {
+		if ctx.Err() == nil {
+			r.loop.answer(seen)
+		}
+	})
 }
 
 type streamWriter struct {
