@@ -34,9 +34,14 @@ type TurnStart struct {
 	// Tools are the schemas of the runner's tools that the agent may call
 	// (harness.md 2.3).
 	Tools []json.RawMessage
+	// Native is the id under which this harness said that it keeps the
+	// conversation (NativeSession), "" when it never did. It outlives the
+	// process, and the runner.
+	Native string
 }
 
-// Input is one message that a turn answers.
+// Input is one message that a turn answers. One without an item is a text of
+// the runner's own.
 type Input struct {
 	ItemID  string          `json:"item_id"`
 	Content json.RawMessage `json:"content,omitempty"` // the message's content blocks, or a JSON string
@@ -49,23 +54,61 @@ const (
 	ReasoningDelta = "response.reasoning_text.delta"
 	ItemDone       = "response.output_item.done"
 	HeartbeatEvent = "response.heartbeat"
+	// ElicitationRequest asks a human. The turn goes on; the answer is an
+	// Approval, and none comes after the turn's end.
+	ElicitationRequest = "response.elicitation_request"
+	// NativeSession is not of the wire: the program keeps the conversation
+	// under an id of its own, with which a later process can go on.
+	NativeSession = "harness.native_session"
 )
 
 // ToHarness is something for a running turn.
 type ToHarness struct {
-	Type   string `json:"type"` // ToolResult
-	CallID string `json:"call_id"`
-	Output string `json:"output"`
+	Type   string `json:"type"` // ToolResult, Approval
+	CallID string `json:"call_id,omitempty"`
+	Output string `json:"output,omitempty"`
+	// Of an Approval.
+	ElicitationID string          `json:"elicitation_id,omitempty"`
+	Action        string          `json:"action,omitempty"`
+	Content       json.RawMessage `json:"content,omitempty"`
 }
 
-// ToolResult answers a tool call of the turn (harness.md 2.3).
-const ToolResult = "tool_result"
+// What a running turn is sent (harness.md 2.3).
+const (
+	ToolResult = "tool_result" // answers a tool call
+	Approval   = "approval"    // answers an elicitation
+)
+
+// The actions of an Approval.
+const (
+	Accept  = "accept"
+	Decline = "decline"
+	Cancel  = "cancel"
+)
 
 // HarnessEvent is one frame of a running turn.
 type HarnessEvent struct {
-	Type  string
-	Delta string          // TextDelta, ReasoningDelta; valid UTF-8
-	Item  json.RawMessage // ItemDone
+	Type   string
+	Delta  string          // TextDelta, ReasoningDelta; valid UTF-8
+	Item   json.RawMessage // ItemDone
+	Ask    *Elicitation    // ElicitationRequest
+	Native string          // NativeSession
+}
+
+// Elicitation is a question to a human (harness.md 2.4).
+type Elicitation struct {
+	ID     string          `json:"elicitation_id"` // new in the session
+	Method string          `json:"method"`         // "elicitation/create"
+	Params json.RawMessage `json:"params"`
+	// Tool is set when the question is whether a tool may be used: the server's
+	// policies are asked first, and nobody else when they refuse.
+	Tool *ToolUse `json:"-"`
+}
+
+// ToolUse is a use of a tool by a program.
+type ToolUse struct {
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"arguments"`
 }
 
 // Outcome is how a turn ended.
@@ -85,6 +128,9 @@ type TurnEnd struct {
 	Error *TurnError `json:"error,omitempty"`
 	// Note is text for a turn that produced no output ("exit 0").
 	Note string `json:"note,omitempty"`
+	// Usage is what the turn cost, in the words of harness.md 2.4
+	// (input_tokens, output_tokens, total_tokens, ...); null when unknown.
+	Usage json.RawMessage `json:"usage,omitempty"`
 }
 
 // TurnError is the error of a failed turn, shaped as the wire wants it: code
