@@ -34,6 +34,11 @@ func (d *driver) ask(ctx context.Context, e core.Effect) bool {
 			v, err := srv.Evaluate(ctx, e.Session, e.Event)
 			answer(core.Evaluated{Session: e.Session, Result: e.Result, Action: v.Action, Reason: v.Reason, Data: v.Data, Err: err})
 		}
+	case core.JudgeUse:
+		run = func() {
+			v, err := srv.Evaluate(ctx, e.Session, e.Event)
+			answer(core.UseJudged{Session: e.Session, Turn: e.Turn, Question: e.Question, Action: v.Action, Reason: v.Reason, Err: err})
+		}
 	case core.PatchLabels:
 		run = func() {
 			err := srv.PatchLabels(ctx, e.Session, e.Labels)

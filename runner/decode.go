@@ -119,6 +119,27 @@ func decodeMessage(body map[string]json.RawMessage) core.Message {
 	return m
 }
 
+// decodeAnswer reads an approval, whose fields are under data or flat
+// (sessions.md 3).
+func decodeAnswer(body map[string]json.RawMessage) (core.Answer, error) {
+	if raw, ok := body["data"]; ok {
+		var data map[string]json.RawMessage
+		if json.Unmarshal(raw, &data) != nil {
+			return core.Answer{}, errors.New("the approval's data must be an object")
+		}
+		body = data
+	}
+	id, ok := stringOrNull(body["elicitation_id"])
+	if !ok || id == "" {
+		return core.Answer{}, errors.New("an approval needs an elicitation_id")
+	}
+	action, ok := stringOrNull(body["action"])
+	if !ok || action != wire.Accept && action != wire.Decline && action != wire.Cancel {
+		return core.Answer{}, errors.New("the action of an approval is accept, decline or cancel")
+	}
+	return core.Answer{Question: id, Action: action, Content: body["content"]}, nil
+}
+
 // stringOrNull reads a string; absent and null are "".
 func stringOrNull(raw json.RawMessage) (string, bool) {
 	if len(raw) == 0 {

@@ -149,6 +149,14 @@ func (r *Runner) sessionEvent(w http.ResponseWriter, req *http.Request, session 
 		ev := decodeStatus(body)
 		ev.Session = session
 		r.forward(w, req, func(q core.Req) core.Event { ev.Req = q; return ev })
+	case "approval":
+		ev, err := decodeAnswer(body)
+		if err != nil {
+			writeError(w, http.StatusBadRequest, "invalid_input", err.Error())
+			return
+		}
+		ev.Session = session
+		r.forward(w, req, func(q core.Req) core.Event { ev.Req = q; return ev })
 	case "effort_change":
 		effort, ok := stringOrNull(body["effort"])
 		if !ok {

@@ -178,7 +178,7 @@ func (p *pump) emit(ev wire.HarnessEvent) error {
 	if err := p.closeSegment(); err != nil {
 		return err
 	}
-	return p.post(core.Frame{Item: ev.Item})
+	return p.post(core.Frame{Item: ev.Item, Ask: ev.Ask, Native: ev.Native})
 }
 
 // addText gathers text, cutting at a line border where the segment is old or
@@ -257,7 +257,9 @@ func (p *pump) closeSegment() error {
 // was ended waits for nothing: its last pieces are journaled all the same.
 func (p *pump) post(f core.Frame) error {
 	f.Session, f.Turn, f.N = p.start.Session, p.start.Turn, p.n
-	p.n++
+	if f.Ask == nil && f.Native == "" {
+		p.n++ // a piece of what the turn said
+	}
 	p.d.r.loop.answer(f)
 	select {
 	case a := <-p.gate:

@@ -113,10 +113,10 @@ func Reconcile(in Inputs) []Step {
 	if resuming {
 		r.useUp(8, true)
 		switch {
-		case j.Known && j.Turn == EndedTurn && len(j.Queued) == 0:
-			r.add(8, Reassert)
-		case j.Known && j.Turn == EndedTurn:
+		case len(j.Queued) > 0: // accepted here: what the session is to do now
 			r.startQueued(in.Traits, j.Queued)
+		case j.Known && j.Turn == EndedTurn:
+			r.add(8, Reassert)
 		case in.Traits.Resume:
 			r.add(8, StartResume)
 		default:

@@ -29,6 +29,8 @@ func (c *Core) advance(s *session) {
 			Unfinished: s.view.unfinished, Outcome: s.view.outcome,
 		},
 		I: plan.Init{Kind: s.init.kind, Used: s.usedRecovery(s.init.recoveryID)},
+
+		InitMayCome: s.initMayCome(c.tunnel),
 	}
 	switch {
 	case s.Open != nil:
@@ -56,11 +58,17 @@ func (s *session) hasWork() bool {
 }
 
 func (c *Core) carryOut(s *session, steps []plan.Step) {
+	if resumes(steps) && len(s.Outbox) > 0 {
+		return
+	}
 	decided, again := s.view.read, false
 	for _, step := range steps {
 		switch step.Do {
 		case plan.Wait:
 			decided = false
+			if step.Row == 6 {
+				c.awaitInit(s)
+			}
 		case plan.Running, plan.Reassert:
 			// The status of the stream is kept current by whoever changes it.
 		case plan.Drop:
@@ -68,12 +76,16 @@ func (c *Core) carryOut(s *session, steps []plan.Step) {
 		case plan.EndAs:
 			c.endTurn(s, *step.End)
 			again = true
-		case plan.EndRestarted, plan.EndResumed, plan.StartAgain:
-			// No harness of this runner declares resume, so a dead turn has
-			// one end only.
+		case plan.EndRestarted:
 			c.endTurn(s, restarted(s.Open))
 			again = true
-		case plan.SettleFailed, plan.StartResume, plan.StartRecovery:
+		case plan.EndResumed:
+			// The turn that resumes it ends it.
+		case plan.StartAgain:
+			c.again(s)
+		case plan.StartResume, plan.StartRecovery:
+			c.resume(s)
+		case plan.SettleFailed:
 			c.failItems(s, nil, restarted(nil).Error)
 		case plan.CloseInputs:
 			for _, id := range s.queuedIDs() {

@@ -223,6 +223,9 @@ func (c *Core) finishClosing(s *session) {
 		c.effect(Forget{Session: s.id})
 	} else {
 		c.forgetAgent(s)
+		if s.Native != nil {
+			c.record(wire.Record{Kind: wire.RecNative, Session: s.id, State: encode(nil)})
+		}
 	}
 	for _, req := range cl.reqs {
 		c.reply(req, 200, body)

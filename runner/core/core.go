@@ -116,6 +116,10 @@ func (c *Core) handle(ev Event) {
 		c.onTaskPosted(ev)
 	case ToolAnswered:
 		c.onToolAnswered(ev)
+	case UseJudged:
+		c.onUseJudged(ev)
+	case Answer:
+		c.onAnswer(ev)
 	case WakePosted:
 		c.onWakePosted(ev)
 	case Frame:
@@ -177,6 +181,8 @@ func (c *Core) stale(ev Event) bool {
 	case TaskPosted:
 		return c.sessions[ev.Session] == nil
 	case ToolAnswered:
+		return !c.current(ev.Session, ev.Turn)
+	case UseJudged:
 		return !c.current(ev.Session, ev.Turn)
 	case Frame:
 		if !c.current(ev.Session, ev.Turn) {

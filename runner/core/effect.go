@@ -20,6 +20,7 @@ const (
 	TimerDelete    TimerKey = "delete"    // finish a delete whose program does not end
 	TimerInit      TimerKey = "init"      // answer an init that still waits
 	TimerWake      TimerKey = "wake"      // tell a stranded parent again
+	TimerResume    TimerKey = "resume"    // decide on a dead turn without an init
 )
 
 // Effects that happen at once and cannot block.

@@ -148,6 +148,8 @@ type (
 		N       int // position in the turn, from 0
 		Text    string
 		Item    json.RawMessage
+		Ask     *wire.Elicitation // a question to a human
+		Native  string            // the id under which the program keeps the conversation
 	}
 	// TurnEnded is the end of a turn; sent exactly once per StartTurn.
 	TurnEnded struct {

@@ -17,6 +17,10 @@ type initState struct {
 	versioned  map[Req]bool
 	// strange: the journal did not know the session before its first merge.
 	strange bool
+	// The connections on which an init came, and on which a dead turn has
+	// waited for one long enough.
+	came, late uint64
+	awaited    bool // it waits now
 }
 
 // onInit binds a session to this runner (sessions.md 2.1). It may come before,
@@ -41,6 +45,7 @@ func (c *Core) onInit(ev Init) {
 		c.identify(s, id)
 	}
 	c.noteInit(s, ev)
+	s.init.came = c.tunnel
 	if len(s.init.reqs) == 0 {
 		c.effect(SetTimer{Session: s.id, Key: TimerInit, After: initWait})
 	}

@@ -30,6 +30,20 @@ func TestPromise(t *testing.T) {
 	})
 }
 
+// TestPromiseOfResuming is the same for a harness that declares resume, whose
+// command may be started again: after a death of the runner, and then only.
+func TestPromiseOfResuming(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newModel(t)
+		w.tree = &wire.Spec{Name: "agent", Harness: "acp:agent"}
+		for range rapid.IntRange(1, 80).Draw(t, "steps") {
+			w.act()
+		}
+		w.settle()
+		w.checkPromise()
+	})
+}
+
 // model is a world around the core: a server that stores items, programs that
 // run, questions that are open.
 type model struct {
@@ -73,13 +87,17 @@ func (w *model) boot() {
 	w.core = New(Config{
 		Runner: "me",
 		Traits: func(h string) (wire.Traits, bool) {
-			return wire.Traits{OneMessagePerTurn: h == "acp:shell"}, h == "acp:shell" || h == "acp:chat"
+			return wire.Traits{OneMessagePerTurn: h == "acp:shell", Resume: h == "acp:agent"},
+				h == "acp:shell" || h == "acp:chat" || h == "acp:agent"
 		},
 		NewID: func() string { w.ids++; return fmt.Sprint(w.ids) },
 	})
 	require.NoError(w.t, w.core.Restore(w.journal))
 	w.open, w.asked, w.timers, w.up = nil, map[Req]string{}, map[TimerFired]bool{}, false
 	clear(w.running)
+	if w.tree.Harness == "acp:agent" {
+		clear(w.starts)
+	}
 	if w.booted != nil {
 		w.booted()
 	}
@@ -114,6 +132,9 @@ func (w *model) effect(e Effect) {
 		turn := e.Start.Turn
 		w.running[turn], w.sessions[turn] = 0, e.Start.Session
 		for _, in := range e.Start.Inputs {
+			if in.ItemID == "" {
+				continue // our own text
+			}
 			w.starts[in.ItemID]++
 			require.Equal(w.t, 1, w.starts[in.ItemID], "item %s is started once", in.ItemID)
 			require.NotEmpty(w.t, in.Content, "the text of an item reaches its program")
@@ -169,7 +190,7 @@ func (w *model) act() {
 	session := rapid.SampledFrom([]string{"S", "T"}).Draw(w.t, "session")
 	switch rapid.SampledFrom([]string{
 		"message", "message", "again", "answer", "answer", "answer", "answer", "write", "end", "end",
-		"interrupt", "stop", "stream", "up", "down", "restart", "seen", "checkpoint", "missed", "timer",
+		"interrupt", "stop", "stream", "up", "down", "restart", "seen", "checkpoint", "missed", "timer", "init",
 	}).Draw(w.t, "act") {
 	case "message":
 		w.forward(w.store(session))
@@ -180,6 +201,8 @@ func (w *model) act() {
 				w.forward(it.ID)
 			}
 		}
+	case "init":
+		w.init(session)
 	case "missed":
 		w.store(session)
 	case "answer":
@@ -262,6 +285,20 @@ func (w *model) forward(item string) {
 	w.req++
 	w.asked[w.req] = item
 	w.step(Message{Req: w.req, Session: w.sessionOf(item), ItemID: item, AgentID: "a1", Content: encode(item)})
+}
+
+// init lets the server bind the session, as it does after a reconnect: a root
+// plainly, a child with the order to resume.
+func (w *model) init(session string) {
+	w.req++
+	env := &Envelope{Snapshot: w.snapshot(session)}
+	switch rapid.SampledFrom([]string{"plain", "suppress", "resume"}).Draw(w.t, "init") {
+	case "suppress":
+		env.Suppress = true
+	case "resume":
+		env.Resume, env.RecoveryID = true, fmt.Sprint("r", rapid.IntRange(1, 3).Draw(w.t, "recovery"))
+	}
+	w.step(Init{Req: w.req, Session: session, AgentID: "a1", Envelope: env})
 }
 
 func (w *model) anyTurn() string {
@@ -372,8 +409,10 @@ func (w *model) checkPromise() {
 		case wire.RecOpened:
 			inputs[r.Turn] = r.Inputs
 		case wire.RecEnded:
-			for _, id := range inputs[r.Turn] {
-				outcomes[id]++
+			if r.End.Outcome != wire.Resumed {
+				for _, id := range inputs[r.Turn] {
+					outcomes[id]++
+				}
 			}
 			require.NotEmpty(w.t, w.told[r.Turn], "the end of %s was told", r.Turn)
 		}

@@ -40,6 +40,13 @@ type responseBody struct {
 	CompletedAt int64  `json:"completed_at,omitempty"`
 	Output      []any  `json:"output"`
 	Error       any    `json:"error,omitempty"`
+	// Usage is what the turn cost, as its harness said.
+	Usage             json.RawMessage    `json:"usage,omitempty"`
+	IncompleteDetails *incompleteDetails `json:"incomplete_details,omitempty"`
+}
+
+type incompleteDetails struct {
+	Reason string `json:"reason"`
 }
 
 // publishStatus tells how the session stands between and in turns.
@@ -96,9 +103,16 @@ func (c *Core) publishEnd(s *session, t *turn) {
 	if !s.told[t.ID] {
 		c.publishInProgress(s, t)
 	}
+	c.closeQuestions(s, t)
 	status := string(t.End.Outcome)
+	if t.End.Outcome == wire.Resumed {
+		status = "incomplete"
+	}
 	ev := responseEvent{Type: "response." + status, Response: c.responseOf(t, status), InputItemIDs: t.inputIDs()}
-	ev.Response.CompletedAt = int64(c.now) / 1000
+	ev.Response.CompletedAt, ev.Response.Usage = int64(c.now)/1000, t.End.Usage
+	if t.End.Outcome == wire.Resumed {
+		ev.Response.IncompleteDetails = &incompleteDetails{Reason: wire.CodeRunnerRestarted}
+	}
 	if t.End.Outcome == wire.Failed {
 		ev.Source = "harness"
 		if t.End.Error.Code == wire.CodeRunnerRestarted || t.End.Error.Code == wire.CodeIdentityUnknown {
@@ -133,6 +147,7 @@ func (c *Core) onStreamOpened(ev StreamOpened) {
 	}
 	if s.Open != nil {
 		c.publishInProgress(s, s.Open)
+		c.tellQuestions(s, s.Open)
 	}
 	// Of a session that never had a turn here there is nothing to re-assert:
 	// the server's own word, or what a scan settles, stands.

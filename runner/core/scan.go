@@ -246,6 +246,9 @@ func (c *Core) onTimer(ev TimerFired) {
 		if c.tunnel != 0 && !s.asked["scan"] {
 			c.effect(Scan{Tunnel: c.tunnel, Sessions: []ScanOrder{c.order(s)}})
 		}
+	case TimerResume:
+		s.init.awaited, s.init.late = false, c.tunnel
+		c.advance(s)
 	case TimerWake:
 		c.wakeStranded(s)
 	case TimerInterrupt:

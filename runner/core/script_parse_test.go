@@ -96,6 +96,8 @@ func (p *player) parse(t *testing.T, a args) Event {
 		return ev
 	case "> event":
 		return Control{Req: p.req, Session: s, Kind: a.arg(1), Effort: a.get("effort")}
+	case "> answer":
+		return Answer{Req: p.req, Session: s, Question: a.arg(1), Action: a.arg(2), Content: quotedJSON(a.get("content"))}
 	case "> status":
 		ev := Status{
 			Req: p.req, Session: s, Status: a.arg(1), Completed: a.has("completed"), Outcome: wire.Outcome(a.get("outcome")),
@@ -138,6 +140,20 @@ func (p *player) parse(t *testing.T, a args) Event {
 		return TaskPosted{Session: s, Key: p.lastKey(), Err: failure(a.get("err"))}
 	case "< answered":
 		return ToolAnswered{Session: s, Turn: a.arg(1), CallID: a.arg(2), Output: a.get("output"), Err: failure(a.get("err"))}
+	case "< judged":
+		ev := UseJudged{Session: s, Turn: a.arg(1), Question: a.arg(2), Err: failure(a.get("err"))}
+		if verdict := a.arg(3); verdict != "" {
+			ev.Action = "POLICY_ACTION_" + strings.ToUpper(verdict)
+		}
+		return ev
+	case "! asks":
+		ask := &wire.Elicitation{ID: a.arg(2), Method: "elicitation/create", Params: json.RawMessage("{}")}
+		if tool := a.get("tool"); tool != "" {
+			ask.Tool = &wire.ToolUse{Name: tool, Args: json.RawMessage("{}")}
+		}
+		return Frame{Session: s, Turn: a.arg(1), Ask: ask}
+	case "! native":
+		return Frame{Session: s, Turn: a.arg(1), Native: a.arg(2)}
 	case "< woke":
 		return WakePosted{Session: s, Err: failure(a.get("err"))}
 	case "> get":
@@ -196,6 +212,7 @@ func (p *player) parse(t *testing.T, a args) Event {
 		if code := a.get("code"); code != "" {
 			end.Error = &wire.TurnError{Code: code, Message: "it " + code}
 		}
+		end.Usage = quotedJSON(a.get("usage"))
 		return TurnEnded{Session: s, Turn: a.arg(1), N: n, End: end}
 	case "~ timer":
 		return TimerFired{Session: s, Key: TimerKey(a.arg(1))}
@@ -305,6 +322,14 @@ func children(a args) []wire.ChildSummary {
 		}
 	}
 	return list
+}
+
+// quotedJSON reads JSON that is written with single quotes.
+func quotedJSON(text string) json.RawMessage {
+	if text == "" {
+		return nil
+	}
+	return json.RawMessage(strings.ReplaceAll(text, "'", `"`))
 }
 
 func hasPair(a args, key string) bool {

@@ -26,6 +26,12 @@ func renderRecord(r wire.Record) string {
 		parts = append(parts, r.Out.SourceID, r.Out.ItemType)
 	case wire.RecStored, wire.RecRecoveryID:
 		parts = append(parts, r.Source)
+	case wire.RecAsked:
+		parts = append(parts, r.Turn, r.Source)
+	case wire.RecSettled:
+		parts = append(parts, r.Turn, r.Source, string(r.State))
+	case wire.RecNative:
+		parts = append(parts, string(r.State))
 	case wire.RecEnded:
 		parts = append(parts, r.Turn, outcome(r.End))
 	case wire.RecSeen:
@@ -96,7 +102,11 @@ func renderEffect(e Effect) string {
 		for _, i := range s.Inputs {
 			in = append(in, i.ItemID+"="+string(i.Content))
 		}
-		return fmt.Sprintf("start %s %s %s agent=%s over [%s]", s.Session, s.Turn, s.Harness, s.Agent, strings.Join(in, " "))
+		line := fmt.Sprintf("start %s %s %s agent=%s over [%s]", s.Session, s.Turn, s.Harness, s.Agent, strings.Join(in, " "))
+		if s.Native != "" {
+			line += " in " + s.Native
+		}
+		return line
 	case Scan:
 		line := fmt.Sprintf("scan #%d", e.Tunnel)
 		for _, o := range e.Sessions {
@@ -141,7 +151,12 @@ func renderEffect(e Effect) string {
 	case CallTool:
 		return fmt.Sprintf("call tool %s %s %s %s", e.Turn, e.CallID, e.Call.Name, e.Call.Args)
 	case SendToTurn:
+		if e.Msg.Type == wire.Approval {
+			return strings.TrimSpace(fmt.Sprintf("approve %s %s %s %s", e.Turn, e.Msg.ElicitationID, e.Msg.Action, e.Msg.Content))
+		}
 		return fmt.Sprintf("send %s %s %s", e.Turn, e.Msg.CallID, e.Msg.Output)
+	case JudgeUse:
+		return fmt.Sprintf("judge %s %s %s", e.Turn, e.Question, e.Event)
 	case PostWake:
 		return "wake " + e.Session + " " + e.Text
 	case Evaluate:
@@ -184,18 +199,22 @@ func renderEvent(ev json.RawMessage) string {
 		Type       string          `json:"type"`
 		Status     string          `json:"status"`
 		ResponseID string          `json:"response_id"`
+		Question   string          `json:"elicitation_id"`
+		Action     string          `json:"action"`
+		Reason     string          `json:"reason"`
 		Inputs     []string        `json:"input_item_ids"`
 		Error      *wire.TurnError `json:"error"`
 		Child      json.RawMessage `json:"child"`
 		Response   struct {
-			ID string `json:"id"`
+			ID    string          `json:"id"`
+			Usage json.RawMessage `json:"usage"`
 		} `json:"response"`
 	}
 	if err := json.Unmarshal(ev, &e); err != nil {
 		return err.Error()
 	}
 	parts := []string{e.Type}
-	for _, p := range []string{e.Status, e.ResponseID, e.Response.ID} {
+	for _, p := range []string{e.Status, e.ResponseID, e.Response.ID, e.Question, e.Action, e.Reason, string(e.Response.Usage)} {
 		if p != "" {
 			parts = append(parts, p)
 		}

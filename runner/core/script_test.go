@@ -95,6 +95,7 @@ func newPlayer() *player {
 	p := &player{now: 1_000_000, traits: map[string]wire.Traits{
 		"acp:shell": {OneMessagePerTurn: true},
 		"acp:chat":  {},
+		"acp:agent": {Resume: true, History: true},
 	}}
 	p.start()
 	return p

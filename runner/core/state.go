@@ -31,6 +31,7 @@ type durable struct {
 	Child    childState    `json:"child,omitzero"`     // its work for its parent
 	Rail     *rail         `json:"rail,omitempty"`     // its line to its parent's stream
 	Inbox    inbox         `json:"inbox,omitzero"`     // its children's results
+	Native   *native       `json:"native,omitempty"`   // what its harness keeps
 }
 
 // identity is what alone decides the harness of a session, and what a turn of
@@ -72,13 +73,16 @@ type turnMark struct {
 }
 
 type turn struct {
-	ID       string        `json:"id"`
-	Response string        `json:"response"`
-	Agent    string        `json:"agent,omitempty"`
-	Inputs   []wire.Input  `json:"inputs,omitempty"`
-	Output   bool          `json:"output,omitempty"`
-	Text     string        `json:"text,omitempty"` // what it said, for its parent; bounded
-	End      *wire.TurnEnd `json:"end,omitempty"`
+	ID       string       `json:"id"`
+	Response string       `json:"response"`
+	Agent    string       `json:"agent,omitempty"`
+	Inputs   []wire.Input `json:"inputs,omitempty"`
+	// Made is the text of ours that it runs on, for its inputs.
+	Made      json.RawMessage `json:"made,omitempty"`
+	Questions []*question     `json:"questions,omitempty"`
+	Output    bool            `json:"output,omitempty"`
+	Text      string          `json:"text,omitempty"` // what it said, for its parent; bounded
+	End       *wire.TurnEnd   `json:"end,omitempty"`
 }
 
 func (t *turn) inputIDs() []string {
@@ -218,6 +222,16 @@ func (c *Core) apply(r wire.Record) error {
 		s.Outbox = slices.DeleteFunc(s.Outbox, func(e outEntry) bool { return e.Out.SourceID == r.Source })
 	case wire.RecEnded:
 		s.applyEnded(r)
+	case wire.RecCalled:
+		if s.Open != nil && s.Open.ID == r.Turn {
+			s.Open.Output = true
+		}
+	case wire.RecAsked:
+		s.applyAsked(r)
+	case wire.RecSettled:
+		return s.applySettled(r)
+	case wire.RecNative:
+		return s.applyNative(r.State)
 	case wire.RecSeen:
 		s.Ended = slices.DeleteFunc(s.Ended, func(t *turn) bool { return t.ID == r.Turn })
 	case wire.RecRecoveryID:
@@ -267,7 +281,7 @@ func (s *session) applyOrder(ids []string) {
 const sourceScan = "scan"
 
 func (s *session) applyOpened(r wire.Record) {
-	t := &turn{ID: r.Turn, Response: r.Response, Agent: r.Source}
+	t := &turn{ID: r.Turn, Response: r.Response, Agent: r.Source, Made: r.Content}
 	for _, id := range r.Inputs {
 		in := wire.Input{ItemID: id}
 		s.Queued = slices.DeleteFunc(s.Queued, func(q queued) bool {
@@ -288,9 +302,13 @@ func (s *session) applyEnded(r wire.Record) {
 	}
 	t := s.Open
 	s.Open = nil
-	s.Answered = last(append(s.Answered, t.inputIDs()...), keptAnswered)
-	s.Last = r.End
 	t.End = r.End
+	if r.End.Outcome == wire.Resumed {
+		t.Inputs = nil // they are the next turn's
+	} else {
+		s.Answered = last(append(s.Answered, t.inputIDs()...), keptAnswered)
+		s.Last = r.End
+	}
 	for i := range t.Inputs {
 		t.Inputs[i].Content = nil
 	}

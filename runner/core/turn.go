@@ -19,15 +19,19 @@ const (
 // start opens a turn over the items. Its record precedes its spawn; a turn
 // whose agent or harness cannot be used ends in the same step.
 func (c *Core) start(s *session, items []string) {
-	if !s.quiet() {
-		return
+	if s.quiet() {
+		c.begin(s, items, nil)
 	}
+}
+
+// begin opens a turn over the items, for a text of our own if there is one.
+func (c *Core) begin(s *session, items []string, made json.RawMessage) {
 	spec, harness, err := c.resolve(s)
 	if err != nil {
 		c.failItems(s, items, err)
 		return
 	}
-	c.open(s, spec.Name, items)
+	c.open(s, spec.Name, items, made)
 	s.live = true
 	s.warm = harness
 	s.turnBegan()
@@ -37,7 +41,8 @@ func (c *Core) start(s *session, items []string) {
 		Session: s.id, Turn: s.Open.ID, Response: s.Open.Response,
 		Harness: harness, Agent: spec.Name, Prompt: spec.Prompt, SpecDir: spec.Dir,
 		Model: first(s.Identity.Model, spec.Model), Effort: s.Identity.Effort,
-		Workspace: s.Identity.Workspace, Inputs: s.Open.Inputs, Tools: toolSchemas(spec),
+		Workspace: s.Identity.Workspace, Inputs: s.Open.harnessInputs(), Tools: toolSchemas(spec),
+		Native: s.nativeOf(harness),
 	}})
 }
 
@@ -55,10 +60,10 @@ func (s *session) quiet() bool {
 	return true
 }
 
-func (c *Core) open(s *session, agent string, items []string) {
+func (c *Core) open(s *session, agent string, items []string, made json.RawMessage) {
 	c.record(wire.Record{
 		Kind: wire.RecOpened, Session: s.id, Turn: "turn_" + c.cfg.NewID(), Response: "resp_" + c.cfg.NewID(),
-		Inputs: items, Source: agent,
+		Inputs: items, Source: agent, Content: made,
 	})
 }
 
@@ -72,7 +77,7 @@ func (c *Core) endItems(s *session, items []string, end wire.TurnEnd) {
 	if s.spec != nil {
 		name = s.spec.Name
 	}
-	c.open(s, name, items)
+	c.open(s, name, items, nil)
 	c.record(wire.Record{Kind: wire.RecEnded, Session: s.id, Turn: s.Open.ID, End: &end})
 	c.finishTurns(s)
 }
@@ -81,10 +86,17 @@ func (c *Core) endItems(s *session, items []string, end wire.TurnEnd) {
 func (c *Core) onFrame(f Frame) {
 	s := c.sessions[f.Session]
 	switch out, ok := pieceOf(s.Open, f); {
+	case f.Ask != nil:
+		c.askHuman(s, f.Ask)
+	case f.Native != "":
+		c.noteNative(s, f.Native)
 	case f.Item != nil && c.asked(s, f):
 	case ok:
 		c.store(s, out)
 	case f.Item != nil:
+		if !s.Open.Output { // what it does now must not be done twice
+			c.record(wire.Record{Kind: wire.RecCalled, Session: s.id, Turn: f.Turn})
+		}
 		c.publish(s, itemDone(f.Item))
 	}
 	if s.outboxBytes() > outboxFull {
@@ -163,6 +175,9 @@ func (c *Core) finishTurns(s *session) {
 		}
 		s.terminal[t.ID] = true
 		c.publishEnd(s, t)
+		if t.End.Outcome == wire.Resumed {
+			continue
+		}
 		// A status between two turns would flicker; only a failure is worth it.
 		more := n < len(s.Ended)-1 || len(s.Queued) > 0
 		if !more || t.End.Outcome == wire.Failed {

@@ -64,13 +64,29 @@ const (
 
 // ToHarness is something for a running turn.
 type ToHarness struct {
-	Type   string `json:"type"` // ToolResult, Approval
-	CallID string `json:"call_id,omitempty"`
-	Output string `json:"output,omitempty"`
-	// Of an Approval.
-	ElicitationID string          `json:"elicitation_id,omitempty"`
-	Action        string          `json:"action,omitempty"`
-	Content       json.RawMessage `json:"content,omitempty"`
+	Type string // ToolResult, Approval
+	// Of a ToolResult.
+	CallID, Output string
+	// Of an Approval. Content is a JSON object, or nil.
+	ElicitationID, Action string
+	Content               json.RawMessage
+}
+
+// MarshalJSON writes the fields of the type, and no others.
+func (m ToHarness) MarshalJSON() ([]byte, error) {
+	if m.Type == Approval {
+		return json.Marshal(struct {
+			Type          string          `json:"type"`
+			ElicitationID string          `json:"elicitation_id"`
+			Action        string          `json:"action"`
+			Content       json.RawMessage `json:"content,omitempty"`
+		}{m.Type, m.ElicitationID, m.Action, m.Content})
+	}
+	return json.Marshal(struct {
+		Type   string `json:"type"`
+		CallID string `json:"call_id"`
+		Output string `json:"output"`
+	}{m.Type, m.CallID, m.Output})
 }
 
 // What a running turn is sent (harness.md 2.3).
@@ -119,6 +135,9 @@ const (
 	Completed Outcome = "completed"
 	Failed    Outcome = "failed"
 	Cancelled Outcome = "cancelled"
+	// Resumed: the turn was cut off and another one goes on with its inputs. No
+	// harness ends a turn so.
+	Resumed Outcome = "resumed"
 )
 
 // TurnEnd is the end of a turn as its harness saw it.

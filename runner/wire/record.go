@@ -14,7 +14,11 @@ const (
 	RecCursor     RecordKind = "cursor"   // Cursor
 	RecItem       RecordKind = "item"     // Item is now in ItemState; Content kept while it may still run
 	RecOrder      RecordKind = "order"    // Inputs: the queued items, in the order in which they run
-	RecOpened     RecordKind = "opened"   // Turn is open: Response, Inputs
+	RecOpened     RecordKind = "opened"   // Turn is open: Response, Inputs; Content: the text of ours that it runs on instead
+	RecCalled     RecordKind = "called"   // Turn's program has begun to use a tool of its own
+	RecAsked      RecordKind = "asked"    // State: Turn's program asked the question Source
+	RecSettled    RecordKind = "settled"  // State: the action that settled the question Source of Turn
+	RecNative     RecordKind = "native"   // State: the conversation that the session's harness keeps
 	RecOut        RecordKind = "out"      // Out joins the outbox of Turn
 	RecStored     RecordKind = "stored"   // the outbox entry Source was acknowledged, or given up
 	RecEnded      RecordKind = "ended"    // Turn ended as End says
