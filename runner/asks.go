@@ -36,7 +36,7 @@ func (d *driver) ask(ctx context.Context, e core.Effect) bool {
 		}
 	case core.JudgeUse:
 		run = func() {
-			v, err := srv.Evaluate(ctx, e.Session, e.Event)
+			v, err := srv.MayUse(ctx, e.Session, e.Use)
 			answer(core.UseJudged{Session: e.Session, Turn: e.Turn, Question: e.Question, Action: v.Action, Reason: v.Reason, Err: err})
 		}
 	case core.PatchLabels:

@@ -334,6 +334,10 @@ func (f *fakeServer) Evaluate(context.Context, string, json.RawMessage) (wire.Ve
 	return wire.Verdict{Action: "POLICY_ACTION_ALLOW"}, nil
 }
 
+func (f *fakeServer) MayUse(context.Context, string, wire.ToolUse) (wire.Verdict, error) {
+	return wire.Verdict{Action: "POLICY_ACTION_ALLOW"}, nil
+}
+
 func (f *fakeServer) CallTool(_ context.Context, _ string, call wire.ToolCall) (string, error) {
 	f.mu.Lock()
 	run := f.tool

@@ -44,6 +44,10 @@ type Server interface {
 	// Evaluate asks for a policy verdict; the event is the request's body. An
 	// answer that is not a verdict is an error.
 	Evaluate(ctx context.Context, session string, event json.RawMessage) (wire.Verdict, error)
+	// MayUse asks the policies about a use of a tool by a program. A human may
+	// have to decide, so it may take a day; an answer that is not a verdict is
+	// an error.
+	MayUse(ctx context.Context, session string, use wire.ToolUse) (wire.Verdict, error)
 	// CallTool has the server run a tool for a session's program: policy first,
 	// then whoever has the tool, this runner perhaps. The output is text.
 	CallTool(ctx context.Context, session string, call wire.ToolCall) (output string, err error)

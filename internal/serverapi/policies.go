@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/outrunner/outrunner/runner/wire"
 )
@@ -13,11 +14,45 @@ import (
 // body. An answer without a verdict that is known is an error: what is not
 // allowed by anyone must not pass for allowed.
 func (c *Client) Evaluate(ctx context.Context, session string, event json.RawMessage) (wire.Verdict, error) {
+	verdict, err := c.verdict(ctx, session, call{body: event, timeout: c.Timing.call()})
+	if err != nil {
+		return wire.Verdict{}, fmt.Errorf("asking for a verdict in session %s: %w", session, err)
+	}
+	return verdict, nil
+}
+
+// MayUse asks for the verdict on a use of a tool by a program. A policy may have
+// a human decide, so the answer may take a day; when it gets lost, it is asked
+// for again for as long as the server may be away.
+func (c *Client) MayUse(ctx context.Context, session string, use wire.ToolUse) (wire.Verdict, error) {
+	type event struct {
+		Type string       `json:"type"`
+		Data wire.ToolUse `json:"data"`
+	}
+	if len(use.Args) == 0 {
+		use.Args = json.RawMessage("{}")
+	}
+	ctx, cancel := context.WithTimeout(ctx, orDefault(c.Timing.Message, 24*time.Hour))
+	defer cancel()
 	var verdict wire.Verdict
-	err := c.object(ctx, call{
-		method: http.MethodPost, path: sessionPath(session, "/policies/evaluate"), body: event,
-		timeout: c.Timing.call(), limit: policyLimit,
-	}, &verdict)
+	err := c.whileAway(ctx, func() (err error) {
+		verdict, err = c.verdict(ctx, session, call{
+			body:    map[string]event{"event": {"PHASE_TOOL_CALL", use}},
+			connect: c.Timing.messageConnect(), timeout: orDefault(c.Timing.Message, 24*time.Hour),
+		})
+		return err
+	})
+	if err != nil {
+		return wire.Verdict{}, fmt.Errorf("asking whether %s may be used in session %s: %w", use.Name, session, err)
+	}
+	return verdict, nil
+}
+
+// verdict is one question to the policies.
+func (c *Client) verdict(ctx context.Context, session string, q call) (wire.Verdict, error) {
+	q.method, q.path, q.limit = http.MethodPost, sessionPath(session, "/policies/evaluate"), policyLimit
+	var verdict wire.Verdict
+	err := c.object(ctx, q, &verdict)
 	if err == nil {
 		switch verdict.Action {
 		case "POLICY_ACTION_ALLOW", "POLICY_ACTION_DENY", "POLICY_ACTION_ASK", "POLICY_ACTION_UNSPECIFIED":
@@ -25,5 +60,5 @@ func (c *Client) Evaluate(ctx context.Context, session string, event json.RawMes
 		}
 		err = fmt.Errorf("the answer has no verdict, but %q", cut(verdict.Action))
 	}
-	return wire.Verdict{}, fmt.Errorf("asking for a verdict in session %s: %w", session, err)
+	return wire.Verdict{}, err
 }

@@ -37,26 +37,41 @@ func (e *ToolError) Error() string {
 func (c *Client) CallTool(ctx context.Context, session string, call wire.ToolCall) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, orDefault(c.Timing.Tool, 7260*time.Second))
 	defer cancel()
+	output := ""
+	err := c.whileAway(ctx, func() (err error) {
+		output, err = c.tryTool(ctx, session, call)
+		return err
+	})
+	var refused *ToolError
+	switch {
+	case errors.As(err, &refused) && refused.Code != detached:
+		return "", refused
+	case err != nil:
+		return "", fmt.Errorf("calling tool %s for session %s: %w", call.Name, session, err)
+	}
+	return output, nil
+}
+
+// whileAway repeats a call that may be repeated while its answer gets lost, for
+// as long as the server may be away.
+func (c *Client) whileAway(ctx context.Context, try func() error) error {
 	patience := orDefault(c.Timing.ToolAway, 120*time.Second)
 	shortest := orDefault(c.Timing.ToolPause, 500*time.Millisecond)
 	wait, gone := shortest, time.Time{}
 	for {
 		began := time.Now()
-		output, err := c.tryTool(ctx, session, call)
-		var refused *ToolError
+		err := try()
 		switch {
 		case err == nil:
-			return output, nil
-		case errors.As(err, &refused) && refused.Code != detached:
-			return "", refused
+			return nil
 		case ctx.Err() != nil, !away(err):
-			return "", fmt.Errorf("calling tool %s for session %s: %w", call.Name, session, err)
+			return err
 		case gone.IsZero(), time.Since(began) > c.Timing.toolConnect():
 			// The first miss; or the call was held, so the server was there.
 			gone, wait = time.Now(), shortest
 		}
 		if time.Since(gone)+wait > patience || !pause(ctx, wait) {
-			return "", fmt.Errorf("calling tool %s for session %s: the server is away: %w", call.Name, session, err)
+			return fmt.Errorf("the server is away: %w", err)
 		}
 		wait = min(2*wait, 8*shortest)
 	}

@@ -19,7 +19,7 @@ type JudgeUse struct {
 	Session  string
 	Turn     string
 	Question string
-	Event    json.RawMessage
+	Use      wire.ToolUse
 }
 
 // UseJudged answers JudgeUse.
@@ -78,9 +78,7 @@ func (c *Core) askHuman(s *session, q *wire.Elicitation) {
 		return
 	}
 	s.Open.question(q.ID).judge = true
-	c.effect(JudgeUse{Session: s.id, Turn: s.Open.ID, Question: q.ID, Event: encode(map[string]any{
-		"type": "PHASE_TOOL_CALL", "data": q.Tool,
-	})})
+	c.effect(JudgeUse{Session: s.id, Turn: s.Open.ID, Question: q.ID, Use: *q.Tool})
 }
 
 func (c *Core) onUseJudged(ev UseJudged) {

@@ -156,7 +156,7 @@ func renderEffect(e Effect) string {
 		}
 		return fmt.Sprintf("send %s %s %s", e.Turn, e.Msg.CallID, e.Msg.Output)
 	case JudgeUse:
-		return fmt.Sprintf("judge %s %s %s", e.Turn, e.Question, e.Event)
+		return fmt.Sprintf("judge %s %s %s", e.Turn, e.Question, e.Use.Name)
 	case PostWake:
 		return "wake " + e.Session + " " + e.Text
 	case Evaluate:
