@@ -21,6 +21,7 @@ func (r *refusal) Error() string { return r.detail }
 // keys are ignored; pointers tell null and absent from empty.
 type envelope struct {
 	ProtocolVersion int     `json:"protocol_version"`
+	ServerVersion   any     `json:"server_version"` // a string; anything else is none
 	SessionID       string  `json:"session_id"`
 	AgentID         string  `json:"agent_id"`
 	SubAgentName    *string `json:"sub_agent_name"`
@@ -80,8 +81,10 @@ func decodeInit(body map[string]json.RawMessage) (core.Init, error) {
 		return ev, &refusal{http.StatusConflict, "inference_config_mismatch",
 			"This runner was started without a provider configuration; the session has one."}
 	}
+	serverVersion, _ := env.ServerVersion.(string)
 	ev.Envelope = &core.Envelope{
-		Suppress: env.Suppress, Resume: env.Resume, RecoveryID: deref(env.RecoveryID),
+		ServerVersion: serverVersion,
+		Suppress:      env.Suppress, Resume: env.Resume, RecoveryID: deref(env.RecoveryID),
 		Snapshot: wire.Snapshot{
 			ID: ev.Session, AgentID: ev.AgentID, SubAgentName: ev.SubAgent,
 			ParentID: deref(snap.ParentSessionID), Workspace: deref(snap.Workspace), Labels: snap.Labels,

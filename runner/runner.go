@@ -28,6 +28,11 @@ type Config struct {
 	// the process.
 	Journal Journal
 
+	// LaunchBudget is how long a dispatched sub-agent may take to show a sign of
+	// life; then its parent is told that it failed, until it is heard of.
+	// Default 3 min; negative is for ever.
+	LaunchBudget time.Duration
+
 	// Carrier joins the handlers to the tunnel that carries them. The zero
 	// value serves plain HTTP.
 	Carrier Carrier
@@ -110,11 +115,16 @@ func New(cfg Config) (*Runner, error) {
 	if cfg.Journal == nil {
 		cfg.Journal = &MemoryJournal{}
 	}
+	if cfg.LaunchBudget == 0 {
+		cfg.LaunchBudget = core.DefaultLaunchBudget * time.Millisecond
+	}
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
 	r := &Runner{cfg: cfg, log: cfg.Log, timing: cfg.Timing.withDefaults()}
-	state := core.New(core.Config{Runner: cfg.ID, Traits: cfg.Harness.Traits, NewID: newID})
+	state := core.New(core.Config{
+		Runner: cfg.ID, Traits: cfg.Harness.Traits, NewID: newID, LaunchBudget: cfg.LaunchBudget.Milliseconds(),
+	})
 	records, err := cfg.Journal.Load()
 	if err != nil {
 		return nil, fmt.Errorf("reading the journal: %w", err)

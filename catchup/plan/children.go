@@ -8,6 +8,7 @@ const (
 	NoWork    WorkState = iota
 	Stamped             // dispatched; whether its message was sent is not sure
 	Live                // not finished
+	Waiting             // not finished, as the server last said
 	Finished            // finished, not delivered
 	Delivered           // delivered, not read
 )
@@ -76,6 +77,10 @@ func ReconcileChild(c Child) DoChild {
 		if c.Dead {
 			return EndLease
 		}
+		return AwaitEdge
+	case c.Work == Waiting && d == c.WorkID && v != d && c.Ended:
+		return Adopt
+	case c.Work == Waiting:
 		return AwaitEdge
 	case c.Work == Live: // the label differs: our stamp was confirmed, so ours stands
 		return AwaitEdge

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -23,6 +24,7 @@ const (
 	envSecret    = "OMNIGENT_RUNNER_TUNNEL_BINDING_TOKEN"
 	envBearer    = "OMNIGENT_RUNNER_INITIAL_AUTH_TOKEN"
 	envParent    = "OMNIGENT_RUNNER_PARENT_PID"
+	envLaunch    = "OMNIGENT_SUBAGENT_LAUNCH_TIMEOUT_S"
 	envMarker    = "OMNIGENT_RUNNER_CONNECT_MARKER"
 )
 
@@ -96,6 +98,7 @@ func (a *app) run(ctx context.Context, f runFlags) (err error) {
 	return runRunner(ctx, runnerSetup{
 		room: room, server: server, id: id, secret: secret, bearer: bearer,
 		workspace: f.workspace, file: a.file, log: a.log, onUpgrade: a.marker(),
+		launch: a.launchBudget(),
 	})
 }
 
@@ -132,6 +135,20 @@ func (a *app) serverToken(file string) (string, error) {
 	}
 	a.secrets.Add(token)
 	return token, err
+}
+
+// launchBudget reads the launcher's limit for a sub-agent's start, in seconds; 0
+// and less is none, and what is no number is the default.
+func (a *app) launchBudget() time.Duration {
+	value, _ := a.lookup(envLaunch)
+	seconds, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+	switch {
+	case err != nil, seconds != seconds, seconds > math.MaxInt32:
+		return 0
+	case seconds <= 0:
+		return -1
+	}
+	return time.Duration(seconds * float64(time.Second))
 }
 
 // marker touches the launcher's file at each upgrade, if it wants that.

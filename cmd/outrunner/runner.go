@@ -47,6 +47,7 @@ type runnerSetup struct {
 	workspace string
 	file      *config.File
 	log       *slog.Logger
+	launch    time.Duration // launch budget of sub-agents; 0 = default, negative = for ever
 	// onUpgrade is called at each accepted upgrade. May be nil.
 	onUpgrade func()
 }
@@ -75,7 +76,7 @@ func runRunner(ctx context.Context, s runnerSetup) (err error) {
 		Server:  api,
 		Specs:   &agentspec.Loader{Fetch: api.AgentContents, Dir: s.room.Path("agents")},
 		Journal: records,
-		Harness: programs,
+		Harness: programs, LaunchBudget: s.launch,
 		Carrier: runner.Carrier{Admitted: tunnel.Admitted, Generation: tunnel.Generation, OnCovered: tunnel.OnCovered},
 	})
 	if err != nil {

@@ -220,6 +220,7 @@ func (c *Core) onSnapshotRead(ev SnapshotRead) {
 	defer c.giveVerdict(s)
 	if errors.Is(ev.Err, wire.ErrNotFound) {
 		s.view.gone = true
+		c.endLease(s)
 	}
 	if ev.Err != nil {
 		c.resumeOps(s.id, !s.view.gone)

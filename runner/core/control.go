@@ -56,6 +56,7 @@ func (c *Core) onControl(ev Control) {
 // interrupt asks the running turn to stop; the answer waits until it has.
 func (c *Core) interrupt(s *session, req Req) {
 	if !s.live {
+		c.interruptNative(s)
 		c.reply(req, 204, nil)
 		return
 	}

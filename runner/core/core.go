@@ -15,6 +15,10 @@ type Config struct {
 	// Traits tells what a harness declares, by canonical id, and whether it is
 	// configured here. It must always answer the same.
 	Traits func(harness string) (wire.Traits, bool)
+	// LaunchBudget is how long a dispatched sub-agent may take to show a sign of
+	// life, in milliseconds; 0 or less is for ever. DefaultLaunchBudget is
+	// upstream's.
+	LaunchBudget int64
 	// NewID returns 32 hex digits, never the same twice.
 	NewID func() string
 }
@@ -28,8 +32,10 @@ type Core struct {
 	buried   map[string]bool // sessions that were deleted here
 	graves   []string        // the same, oldest first
 	sendKeys int
-	now      Time
-	out      Out
+	// serverWaits: the server knows the status "waiting".
+	serverWaits bool
+	now         Time
+	out         Out
 }
 
 // Out is what a step asks for: records to make durable, then effects to carry

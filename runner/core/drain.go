@@ -173,8 +173,8 @@ func (c *Core) finishReading(s *session) {
 // and has the server note the receipt.
 func (c *Core) retire(r result) {
 	kid := c.sessions[r.Child]
-	if kid == nil {
-		return
+	if kid == nil || r.Guess {
+		return // what the child really did may still be told
 	}
 	next := kid.Child
 	if next.Work != nil && next.Work.ID == r.WorkID {

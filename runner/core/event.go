@@ -90,6 +90,8 @@ type Envelope struct {
 	Suppress   bool
 	Resume     bool
 	RecoveryID string
+	// ServerVersion is the server's, "" when it does not say.
+	ServerVersion string
 }
 
 // Answers to asks. An error stands in for a result; the driver turns a deadline

@@ -34,6 +34,7 @@ func (c *Core) onInit(ev Init) {
 	c.name(s)
 	s.view.gone, s.view.foreign = false, false
 	if ev.Envelope != nil {
+		c.noteServer(ev.Envelope.ServerVersion)
 		c.mergeSnapshot(s, ev.Envelope.Snapshot)
 	} else if ev.AgentID != s.Identity.AgentID {
 		id := s.Identity

@@ -51,7 +51,8 @@ type incompleteDetails struct {
 
 // publishStatus tells how the session stands between and in turns.
 func (c *Core) publishStatus(s *session) {
-	ev := statusEvent{Type: "session.status", ConversationID: s.id, Status: s.status()}
+	ev := statusEvent{Type: "session.status", ConversationID: s.id, Status: c.statusOf(s)}
+	s.waits = ev.Status == "waiting"
 	switch ev.Status {
 	case "running":
 		if s.Open != nil {
@@ -68,6 +69,15 @@ func (c *Core) publishStatus(s *session) {
 	if ev.Status == "running" && s.Rail != nil {
 		c.started(s)
 	}
+}
+
+// statusOf is the status of a session, which waits while sub-agents of it work.
+func (c *Core) statusOf(s *session) string {
+	status := s.status()
+	if status == "idle" && c.serverWaits && s.Last != nil && s.Last.Outcome == wire.Completed && c.busyKids(s) {
+		return "waiting"
+	}
+	return status
 }
 
 // lastText is what the session said in the turn that ended last, if that is

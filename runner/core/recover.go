@@ -49,6 +49,7 @@ const labelAfter = "outrunner.dispatch_after"
 // recovery is the state of a parent's recovery from the server.
 type recovery struct {
 	asked bool            // for the list
+	kids  []string        // of whom it is asked
 	done  bool            // it succeeded in this process
 	texts map[string]bool // children whose text is being read
 }
@@ -61,6 +62,10 @@ func (c *Core) recoverChildren(p *session) {
 		return
 	}
 	p.recovery.asked = true
+	p.recovery.kids = nil
+	for _, kid := range c.kids(p.id) {
+		p.recovery.kids = append(p.recovery.kids, kid.id)
+	}
 	c.effect(ReadChildren{Session: p.id})
 }
 
@@ -73,9 +78,12 @@ func (c *Core) onChildrenRead(ev ChildrenRead) {
 		return
 	}
 	p.recovery.done = true
+	listed := map[string]bool{}
 	for _, child := range ev.Children {
+		listed[child.ID] = true
 		c.reconcileChild(p, child)
 	}
+	c.doubtLeases(p.recovery.kids, listed)
 	c.readInbox(p)
 }
 
@@ -92,6 +100,7 @@ func (c *Core) reconcileChild(p *session, child wire.ChildSummary) {
 		w := foundWork(p, child)
 		w.State = workWaiting
 		c.recordWork(s, w)
+		c.watch(s)
 	case plan.LeaveChild, plan.AwaitEdge, plan.WasLaunched, plan.NotSent, plan.EndLease:
 		// A scan of the child itself decides rows 4 and 5: it sees the items.
 	}
@@ -120,6 +129,8 @@ func childInputs(s *session, child wire.ChildSummary) plan.Child {
 			in.Work = plan.Finished
 		case w.State == workStamped:
 			in.Work = plan.Stamped
+		case w.State == workWaiting:
+			in.Work = plan.Waiting
 		default:
 			in.Work = plan.Live
 		}
@@ -137,7 +148,9 @@ func foundWork(p *session, child wire.ChildSummary) work {
 
 // adopt delivers what the server has of a finished child, under its id.
 func (c *Core) adopt(p, s *session, child wire.ChildSummary) {
-	c.recordWork(s, foundWork(p, child))
+	if s.Child.Work == nil {
+		c.recordWork(s, foundWork(p, child))
+	}
 	if child.Status == "failed" {
 		c.report(s, workFailed, &child.ErrorMessage, false)
 		return
@@ -203,5 +216,6 @@ func (c *Core) launched(s *session) {
 		next := *w
 		next.State = workLaunching
 		c.recordWork(s, next)
+		c.watch(s)
 	}
 }

@@ -27,6 +27,7 @@ func (c *Core) onRestored() {
 		}
 		// Nobody remembers whether the parent was told of what it has not read.
 		s.wakes.stranded = len(s.Inbox.Queue) > 0
+		c.watch(s)
 		c.finishTurns(s)
 	}
 }
@@ -249,6 +250,12 @@ func (c *Core) onTimer(ev TimerFired) {
 	case TimerResume:
 		s.init.awaited, s.init.late = false, c.tunnel
 		c.advance(s)
+	case TimerLaunch:
+		c.onLaunchBudget(s)
+	case TimerSweep:
+		c.onSweep(s)
+	case TimerGrace:
+		c.onGrace(s)
 	case TimerWake:
 		c.wakeStranded(s)
 	case TimerInterrupt:

@@ -91,6 +91,7 @@ func (p *player) parse(t *testing.T, a args) Event {
 					ID: s, AgentID: a.get("agent"), SubAgentName: a.get("sub"), ParentID: a.get("parent"), HarnessOverride: a.get("override"),
 				},
 				Suppress: a.has("suppress"), Resume: a.has("resume"), RecoveryID: a.get("recovery"),
+				ServerVersion: a.get("version"),
 			}
 		}
 		return ev

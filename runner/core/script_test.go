@@ -93,9 +93,10 @@ type player struct {
 
 func newPlayer() *player {
 	p := &player{now: 1_000_000, traits: map[string]wire.Traits{
-		"acp:shell": {OneMessagePerTurn: true},
-		"acp:chat":  {},
-		"acp:agent": {Resume: true, History: true},
+		"acp:shell":    {OneMessagePerTurn: true},
+		"acp:chat":     {},
+		"acp:agent":    {Resume: true, History: true},
+		"goose-native": {Native: true}, "cursor-native": {Native: true},
 	}}
 	p.start()
 	return p
@@ -103,7 +104,7 @@ func newPlayer() *player {
 
 func (p *player) start() {
 	p.core = New(Config{
-		Runner: "me",
+		Runner: "me", LaunchBudget: DefaultLaunchBudget,
 		Traits: func(h string) (wire.Traits, bool) { t, ok := p.traits[h]; return t, ok },
 		NewID:  func() string { p.ids++; return fmt.Sprint(p.ids) },
 	})

@@ -130,6 +130,9 @@ type session struct {
 	wakes     waking
 	wakeTries int // of the present connection
 	recovery  recovery
+	sweeping  bool      // a timer for the next sweep is set
+	waits     bool      // the status that was told last is waiting
+	intr      string    // the work that an interrupt was raised for, whose end is not known
 	adopting  workState // what the server says of a child whose text is being read
 	sending   bool      // a task for it is being posted
 	sends     []*send   // of its own, to its children

@@ -64,6 +64,10 @@ func (c *Core) onStatus(ev Status) {
 // settle carries a terminal status on, as far as what is known allows.
 func (c *Core) settle(op *statusOp) {
 	s := c.session(op.ev.Session)
+	if c.interrupted(s, op) {
+		c.answerStatus(op, c.report(s, workCancelled, op.ev.Output, false))
+		return
+	}
 	to, output, confirmed := op.terminal(s)
 	if to == "" {
 		// A bare idle of a claude that this process knows settles nothing; what

@@ -42,6 +42,8 @@ type work struct {
 	Delivered bool   `json:"delivered,omitempty"`
 	// Confirmed: the child itself said that it was cancelled.
 	Confirmed bool `json:"confirmed,omitempty"`
+	// Guess: the end was not told by the child; a real one replaces it.
+	Guess bool `json:"guess,omitempty"`
 }
 
 // childState is what a child's record of work holds: at most one of an entry
@@ -62,6 +64,7 @@ type result struct {
 	Title  string    `json:"title,omitempty"`
 	Status workState `json:"status"`
 	Output string    `json:"output"`
+	Guess  bool      `json:"guess,omitempty"`
 }
 
 // inbox is a parent's queue of its children's results, and what was answered
@@ -105,6 +108,7 @@ func (c *Core) name(s *session) {
 		if kid.Child.Work.State.terminal() && !kid.Child.Work.Delivered {
 			c.deliver(kid)
 		}
+		c.watch(kid)
 	}
 }
 
@@ -195,13 +199,14 @@ func (c *Core) report(s *session, to workState, output *string, confirmed bool) 
 	case w == nil:
 		return lostUntracked
 	case w.State == workCompleted && to == workFailed, !w.State.terminal():
+	case w.Guess && to != workCancelled:
 	case w.Delivered:
 		return notLost
 	case w.State != workCancelled && to == workCancelled, w.State == workFailed && to == workCompleted:
 		return c.deliver(s)
 	}
 	next := *w
-	next.State, next.Ended, next.Delivered, next.Confirmed = to, c.now, false, confirmed
+	next.State, next.Ended, next.Delivered, next.Confirmed, next.Guess = to, c.now, false, confirmed, false
 	next.Output = ""
 	switch {
 	case output != nil:
@@ -227,10 +232,11 @@ func (c *Core) deliver(s *session) lost {
 		return lostNoInbox
 	}
 	c.record(wire.Record{Kind: wire.RecResult, Session: p.id, State: encode(result{
-		N: p.Inbox.Next, WorkID: w.ID, Child: s.id, Agent: w.Agent, Title: w.Title, Status: w.State, Output: w.Output,
+		N: p.Inbox.Next, WorkID: w.ID, Child: s.id, Agent: w.Agent, Title: w.Title, Status: w.State, Output: w.Output, Guess: w.Guess,
 	})})
 	w.Delivered = true
 	c.recordWork(s, w)
+	c.kidsChanged(p.id)
 	c.wake(p, w)
 	return notLost
 }
