@@ -81,6 +81,21 @@ func (d *driver) ask(ctx context.Context, e core.Effect) bool {
 				d.log.Warn("a sub-agent that could not be given its task stays behind", "session", e.Session, "error", err)
 			}
 		}
+	case core.LookUp:
+		run = func() {
+			out, err := srv.LookUp(ctx, e.Session, e.Name, e.Args)
+			answer(core.LookedUp{Req: e.Req, Output: out, Err: err})
+		}
+	case core.SpawnSession:
+		run = func() {
+			id, err := d.spawn(ctx, e)
+			answer(core.SessionSpawned{Session: e.Session, Key: e.Key, Child: id, Err: err})
+		}
+	case core.PostControl:
+		run = func() {
+			err := srv.Control(ctx, e.Child, e.Type)
+			answer(core.ControlPosted{Session: e.Session, Child: e.Child, Type: e.Type, Req: e.Req, Err: err})
+		}
 	case core.CallTool:
 		run = func() {
 			out, err := srv.CallTool(ctx, e.Session, e.Call)
@@ -97,6 +112,19 @@ func (d *driver) ask(ctx context.Context, e core.Effect) bool {
 	}
 	d.running.Go(run)
 	return true
+}
+
+// spawn makes a session and gives it its first message. One that did not get it
+// is not left behind.
+func (d *driver) spawn(ctx context.Context, e core.SpawnSession) (string, error) {
+	id, err := d.r.cfg.Server.CreateChild(ctx, e.Child)
+	if err != nil || e.Message == "" {
+		return id, err
+	}
+	if err := d.r.cfg.Server.Message(ctx, id, e.Message); err != nil {
+		return "", errors.Join(err, d.r.cfg.Server.DeleteSession(ctx, id))
+	}
+	return id, nil
 }
 
 func (d *driver) postWake(ctx context.Context, e core.PostWake) error {

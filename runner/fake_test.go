@@ -334,6 +334,17 @@ func (f *fakeServer) Evaluate(context.Context, string, json.RawMessage) (wire.Ve
 	return wire.Verdict{Action: "POLICY_ACTION_ALLOW"}, nil
 }
 
+func (f *fakeServer) LookUp(_ context.Context, session, tool string, args json.RawMessage) (string, error) {
+	return session + " " + tool + " " + string(args), nil
+}
+
+func (f *fakeServer) Control(_ context.Context, session, event string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.messages = append(f.messages, session+": "+event)
+	return nil
+}
+
 func (f *fakeServer) MayUse(context.Context, string, wire.ToolUse) (wire.Verdict, error) {
 	return wire.Verdict{Action: "POLICY_ACTION_ALLOW"}, nil
 }

@@ -48,6 +48,11 @@ type Server interface {
 	// have to decide, so it may take a day; an answer that is not a verdict is
 	// an error.
 	MayUse(ctx context.Context, session string, use wire.ToolUse) (wire.Verdict, error)
+	// LookUp runs one of the runner's tools that only read the server. The
+	// output is text for the program; an error means that it could not ask.
+	LookUp(ctx context.Context, session, tool string, args json.RawMessage) (output string, err error)
+	// Control posts a control event ("interrupt", "stop_session") to a session.
+	Control(ctx context.Context, session, event string) error
 	// CallTool has the server run a tool for a session's program: policy first,
 	// then whoever has the tool, this runner perhaps. The output is text.
 	CallTool(ctx context.Context, session string, call wire.ToolCall) (output string, err error)

@@ -29,6 +29,7 @@ type file struct {
 	Name     string   `yaml:"name"`
 	Prompt   string   `yaml:"prompt"`
 	Executor executor `yaml:"executor"`
+	Spawn    bool     `yaml:"spawn"`
 }
 
 type executor struct {
@@ -81,6 +82,7 @@ func parse(text []byte, where, fallback string) (*wire.Spec, error) {
 		Name:    f.Name,
 		Prompt:  f.Prompt,
 		Model:   f.Executor.Model,
+		Spawn:   f.Spawn,
 		Harness: first(f.Executor.Config.Harness, f.Executor.Harness, f.Executor.Type, defaultHarness),
 	}, nil
 }

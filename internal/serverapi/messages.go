@@ -43,3 +43,20 @@ func (c *Client) Message(ctx context.Context, session, text string) error {
 	}
 	return nil
 }
+
+// Control posts a control event, "interrupt" or "stop_session", to a session.
+// Repeating it is safe.
+func (c *Client) Control(ctx context.Context, session, event string) error {
+	err := c.object(ctx, call{
+		method: http.MethodPost, path: sessionPath(session, "/events"),
+		body: struct {
+			Type string   `json:"type"`
+			Data struct{} `json:"data"`
+		}{Type: event},
+		timeout: c.Timing.call(), limit: ackLimit,
+	}, &struct{}{})
+	if err != nil {
+		return fmt.Errorf("sending %s to session %s: %w", event, session, err)
+	}
+	return nil
+}

@@ -31,7 +31,7 @@ type Core struct {
 	ops      []*statusOp     // statuses that wait for a snapshot
 	buried   map[string]bool // sessions that were deleted here
 	graves   []string        // the same, oldest first
-	sendKeys int
+	calls    int             // tool calls of several steps so far
 	// serverWaits: the server knows the status "waiting".
 	serverWaits bool
 	now         Time
@@ -124,6 +124,12 @@ func (c *Core) handle(ev Event) {
 		c.onToolAnswered(ev)
 	case UseJudged:
 		c.onUseJudged(ev)
+	case LookedUp:
+		c.onLookedUp(ev)
+	case SessionSpawned:
+		c.onSessionSpawned(ev)
+	case ControlPosted:
+		c.onControlPosted(ev)
 	case Answer:
 		c.onAnswer(ev)
 	case WakePosted:
@@ -185,6 +191,8 @@ func (c *Core) stale(ev Event) bool {
 	case ChildStamped:
 		return c.sessions[ev.Session] == nil
 	case TaskPosted:
+		return c.sessions[ev.Session] == nil
+	case SessionSpawned:
 		return c.sessions[ev.Session] == nil
 	case ToolAnswered:
 		return !c.current(ev.Session, ev.Turn)

@@ -10,17 +10,6 @@ import (
 	"github.com/outrunner/outrunner/runner/wire"
 )
 
-// ToolCall is tools/call on POST /v1/sessions/{id}/mcp/execute
-// (sessions.md 2.3): a tool of the runner that an agent's server asks it to run.
-type ToolCall struct {
-	Req     Req
-	Session string
-	// Op names the execution: a repeat is told the same. "" = no name.
-	Op   string
-	Name string
-	Args json.RawMessage
-}
-
 // Evaluate asks for Evaluated: may this result be shown to the parent?
 type Evaluate struct {
 	Session string
@@ -51,7 +40,6 @@ type LabelsPatched struct {
 	Err     error
 }
 
-func (ToolCall) event()      {}
 func (Evaluated) event()     {}
 func (LabelsPatched) event() {}
 func (Evaluate) effect()     {}
@@ -79,32 +67,12 @@ type reading struct {
 	verdicts map[int]Evaluated
 }
 
-func (c *Core) onToolCall(ev ToolCall) {
-	s := c.session(ev.Session)
-	c.name(s)
-	if text, ok := s.Inbox.answered(ev.Op); ok {
-		c.replyTool(ev.Req, text, nil)
-		return
-	}
-	switch ev.Name {
-	case "sys_read_inbox":
-		s.readers = append(s.readers, ev)
-		c.recoverChildren(s)
-		c.readInbox(s)
-	case "sys_session_send":
-		c.beginSend(s, ev)
-	default:
-		c.replyTool(ev.Req, "", fmt.Errorf("this runner has no tool named %q", ev.Name))
-	}
-}
-
 // readInbox begins the next reading, if none is at work.
 func (c *Core) readInbox(s *session) {
 	for s.reading == nil && len(s.readers) > 0 && !s.recovery.busy() {
 		call := s.readers[0]
 		s.readers = s.readers[1:]
-		if text, ok := s.Inbox.answered(call.Op); ok { // by the reading before
-			c.replyTool(call.Req, text, nil)
+		if c.repeated(s, call) { // by the reading before
 			continue
 		}
 		s.reading = &reading{call: call, items: slices.Clone(s.Inbox.Queue), verdicts: map[int]Evaluated{}}
@@ -148,7 +116,7 @@ func (c *Core) finishReading(s *session) {
 	}
 	s.reading = nil
 	var blocks []string
-	d := drained{Op: rd.call.Op}
+	d := drained{Op: rd.call.Op, Call: rd.call.print()}
 	var final []result
 	for _, r := range rd.items {
 		text, shown := r.show(rd.verdicts[r.N])
@@ -241,13 +209,4 @@ func cut(out string) string {
 	}
 	return string([]rune(out)[:outputLimit]) + fmt.Sprintf(
 		"\n[cut: %d of %d characters; read the rest with sys_session_get_history tail_items=1 content_max_chars=%d]", outputLimit, n, n)
-}
-
-// replyTool answers a tool call in the shape of /mcp/execute.
-func (c *Core) replyTool(req Req, output string, err error) {
-	if err != nil {
-		c.reply(req, 200, encode(map[string]any{"error": map[string]any{"code": -32000, "message": err.Error()}}))
-		return
-	}
-	c.reply(req, 200, encode(map[string]any{"result": map[string]string{"output": output}}))
 }

@@ -112,7 +112,7 @@ func (p *player) parse(t *testing.T, a args) Event {
 		}
 		return ev
 	case "> tool":
-		return ToolCall{Req: p.req, Session: s, Name: a.arg(1), Op: a.get("op"), Args: json.RawMessage(strings.ReplaceAll(a.get("args"), "'", `"`))}
+		return ToolCall{Req: p.req, Session: s, Name: a.arg(1), Op: a.get("op"), Args: quotedJSON(first(a.get("args"), "{}"))}
 	case "< evaluated":
 		n, err := strconv.Atoi(a.arg(1))
 		require.NoError(t, err)
@@ -155,6 +155,12 @@ func (p *player) parse(t *testing.T, a args) Event {
 		return Frame{Session: s, Turn: a.arg(1), Ask: ask}
 	case "! native":
 		return Frame{Session: s, Turn: a.arg(1), Native: a.arg(2)}
+	case "< looked":
+		return LookedUp{Req: p.req, Output: a.get("output"), Err: failure(a.get("err"))}
+	case "< spawned":
+		return SessionSpawned{Session: s, Key: p.lastKey(), Child: a.arg(1), Err: failure(a.get("err"))}
+	case "< asked":
+		return ControlPosted{Session: s, Child: a.arg(1), Type: a.arg(2), Req: p.req, Err: failure(a.get("err"))}
 	case "< woke":
 		return WakePosted{Session: s, Err: failure(a.get("err"))}
 	case "> get":
@@ -258,7 +264,7 @@ func snapshot(a args) wire.Snapshot {
 
 // spec reads name, harness and sub=name:harness pairs.
 func spec(a args) *wire.Spec {
-	s := &wire.Spec{Name: a.arg(1), Harness: a.get("harness")}
+	s := &wire.Spec{Name: a.arg(1), Harness: a.get("harness"), Spawn: a.has("spawn")}
 	for _, p := range a.pairs {
 		if p[0] == "sub" {
 			name, harness, _ := strings.Cut(p[1], ":")
@@ -287,7 +293,7 @@ func items(t *testing.T, a args) []wire.Item {
 }
 
 // lastKey names the send that began last.
-func (p *player) lastKey() string { return strconv.Itoa(p.core.sendKeys) }
+func (p *player) lastKey() string { return strconv.Itoa(p.core.calls) }
 
 // children reads child=ID:status pairs, each followed by its own agent=,
 // title=, d=, v=, code=, after= and wrapper=.

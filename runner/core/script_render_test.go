@@ -157,6 +157,12 @@ func renderEffect(e Effect) string {
 		return fmt.Sprintf("send %s %s %s", e.Turn, e.Msg.CallID, e.Msg.Output)
 	case JudgeUse:
 		return fmt.Sprintf("judge %s %s %s", e.Turn, e.Question, e.Use.Name)
+	case LookUp:
+		return fmt.Sprintf("look up %s %s %s", e.Session, e.Name, e.Args)
+	case SpawnSession:
+		return fmt.Sprintf("spawn %s %s %q", e.Session, encode(e.Child), e.Message)
+	case PostControl:
+		return fmt.Sprintf("ask %s %s", e.Child, e.Type)
 	case PostWake:
 		return "wake " + e.Session + " " + e.Text
 	case Evaluate:

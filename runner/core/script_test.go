@@ -153,7 +153,7 @@ func (p *player) given(t *testing.T, a args) {
 		return
 	case "identity":
 		rec.Kind = wire.RecIdentity
-		rec.State = encode(identity{Known: true, AgentID: a.get("agent"), SubAgent: a.get("sub"), ParentID: a.get("parent")})
+		rec.State = encode(identity{Known: true, AgentID: a.get("agent"), SubAgent: a.get("sub"), ParentID: a.get("parent"), Wrapper: a.get("wrapper")})
 	default:
 		require.Failf(t, "unknown precondition", "%q", a.verb)
 	}

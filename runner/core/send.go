@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/outrunner/outrunner/runner/wire"
 )
@@ -91,16 +90,13 @@ type sendArgs struct {
 
 // send is one sys_session_send at work.
 type send struct {
-	key     string
-	call    ToolCall
-	reqs    []Req
+	running
 	args    sendArgs
 	child   string
 	agent   string
 	name    string
 	ordinal int // of a name made here; 0 = given
 	tries   int
-	found   bool // the server was asked for the child
 	isNew   bool
 	steer   bool // into a turn that runs
 	work    work
@@ -110,14 +106,12 @@ type send struct {
 const createTries = 5
 
 func (c *Core) beginSend(p *session, call ToolCall) {
-	if call.Op != "" {
-		if at := slices.IndexFunc(p.sends, func(s *send) bool { return s.call.Op == call.Op }); at >= 0 {
-			p.sends[at].reqs = append(p.sends[at].reqs, call.Req) // the same call again
+	for _, s := range p.sends {
+		if c.join(&s.running, call) {
 			return
 		}
 	}
-	c.sendKeys++
-	s := &send{key: strconv.Itoa(c.sendKeys), call: call, reqs: []Req{call.Req}}
+	s := &send{running: c.run(call)}
 	p.sends = append(p.sends, s)
 	if err := s.decode(); err != nil {
 		c.endSend(p, s, "Error: "+err.Error())
@@ -158,8 +152,8 @@ func (c *Core) continueSend(p *session, s *send) {
 		c.endSend(p, s, "Error: "+err.Message)
 		return
 	}
-	if len(spec.Agents) == 0 {
-		c.endSend(p, s, string(encode(map[string]string{"error": "tool 'sys_session_send' is not enabled for this agent: it declares no sub-agents"})))
+	if !surface(spec, toolSend) {
+		c.endSend(p, s, refusal(toolSend))
 		return
 	}
 	if s.args.SessionID != "" {
@@ -378,12 +372,7 @@ func (s *send) handle(status string) string {
 // endSend answers a send and whoever joined it, the same now and later.
 func (c *Core) endSend(p *session, s *send, text string) {
 	p.sends = slices.DeleteFunc(p.sends, func(o *send) bool { return o == s })
-	if s.call.Op != "" {
-		c.record(wire.Record{Kind: wire.RecDrained, Session: p.id, State: encode(drained{Op: s.call.Op, Text: text})})
-	}
-	for _, req := range s.reqs {
-		c.replyTool(req, text, nil)
-	}
+	c.answerCall(p, s.running, text)
 }
 
 // resumeSends carries on what waited for the parent's agent.
@@ -393,6 +382,11 @@ func (c *Core) resumeSends(p *session) {
 			c.continueSend(p, s)
 		}
 	}
+	for _, s := range slices.Clone(p.spawns) {
+		if !s.found {
+			c.continueCreate(p, s)
+		}
+	}
 }
 
 // failSends ends what cannot wait for the parent's agent any longer.
@@ -400,6 +394,11 @@ func (c *Core) failSends(p *session, err error) {
 	for _, s := range slices.Clone(p.sends) {
 		if !s.found {
 			c.endSend(p, s, "Error: the server could not say which agent this session runs: "+err.Error())
+		}
+	}
+	for _, s := range slices.Clone(p.spawns) {
+		if !s.found {
+			c.endCreate(p, s, "Error: the server could not say which agent this session runs: "+err.Error())
 		}
 	}
 }

@@ -136,6 +136,7 @@ type session struct {
 	adopting  workState // what the server says of a child whose text is being read
 	sending   bool      // a task for it is being posted
 	sends     []*send   // of its own, to its children
+	spawns    []*spawn
 	ordinals  map[string]int
 	readers   []ToolCall // readings of the inbox that wait for their turn
 	reading   *reading

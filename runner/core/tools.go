@@ -89,34 +89,3 @@ func (c *Core) onToolAnswered(ev ToolAnswered) {
 	c.store(s, s.callItem("function_call_output", ev.CallID, map[string]any{"call_id": ev.CallID, "output": out}))
 	c.effect(SendToTurn{Session: s.id, Turn: ev.Turn, Msg: wire.ToHarness{Type: wire.ToolResult, CallID: ev.CallID, Output: out}})
 }
-
-// toolSchemas are the tools that an agent's program may call, by what the agent
-// declares (sessions.md 12).
-func toolSchemas(spec *wire.Spec) []json.RawMessage {
-	var names []string
-	for _, a := range spec.Agents {
-		names = append(names, a.Name)
-	}
-	tools := []json.RawMessage{schema("sys_read_inbox",
-		"Read the results of your sub-agents and background tasks that have arrived. Returns at once.", map[string]any{}, nil)}
-	if len(names) > 0 {
-		tools = append(tools, schema("sys_session_send",
-			"Give a sub-agent a task. It works on its own; its result arrives in your inbox.", map[string]any{
-				"agent":      map[string]any{"type": "string", "enum": names, "description": "Which sub-agent."},
-				"title":      map[string]any{"type": "string", "description": "A name for its session; the same name continues it."},
-				"session_id": map[string]any{"type": "string", "description": "A session of yours to continue, instead of agent and title."},
-				"args":       map[string]any{"type": "string", "description": "The task, in full: the sub-agent sees nothing else."},
-			}, []string{"args"}))
-	}
-	return tools
-}
-
-func schema(name, description string, properties map[string]any, required []string) json.RawMessage {
-	params := map[string]any{"type": "object", "properties": properties}
-	if len(required) > 0 {
-		params["required"] = required
-	}
-	return encode(map[string]any{"type": "function", "function": map[string]any{
-		"name": name, "description": description, "parameters": params,
-	}})
-}

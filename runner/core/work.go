@@ -78,18 +78,19 @@ type inbox struct {
 // answer is what one operation was told; it is told the same again.
 type answer struct {
 	Op   string `json:"op"`
+	Call string `json:"call,omitempty"` // its name and arguments, in short
 	Text string `json:"text"`
 }
 
 const keptAnswers = 64
 
-// answered returns what an operation was told.
-func (in *inbox) answered(op string) (text string, ok bool) {
+// answered returns what an operation was told, or nil.
+func (in *inbox) answered(op string) *answer {
 	at := slices.IndexFunc(in.Answers, func(a answer) bool { return op != "" && a.Op == op })
 	if at < 0 {
-		return "", false
+		return nil
 	}
-	return in.Answers[at].Text, true
+	return &in.Answers[at]
 }
 
 // hasInbox: a parent's inbox exists from the first request that names it in
@@ -264,6 +265,7 @@ func (s *session) applyResult(raw json.RawMessage) error {
 // drained is what one reading of the inbox took and said.
 type drained struct {
 	Op    string `json:"op"`
+	Call  string `json:"call,omitempty"`
 	Text  string `json:"text"`
 	Taken []int  `json:"taken,omitempty"`
 }
@@ -275,7 +277,7 @@ func (s *session) applyDrained(raw json.RawMessage) error {
 	}
 	s.Inbox.Queue = slices.DeleteFunc(s.Inbox.Queue, func(r result) bool { return slices.Contains(d.Taken, r.N) })
 	if d.Op != "" {
-		s.Inbox.Answers = last(append(s.Inbox.Answers, answer{d.Op, d.Text}), keptAnswers)
+		s.Inbox.Answers = last(append(s.Inbox.Answers, answer{d.Op, d.Call, d.Text}), keptAnswers)
 	}
 	return nil
 }

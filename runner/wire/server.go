@@ -89,9 +89,9 @@ type ChildSummary struct {
 type NewChild struct {
 	AgentID         string            `json:"agent_id"`
 	ParentID        string            `json:"parent_session_id"`
-	Title           string            `json:"title"`
-	SubAgentName    string            `json:"sub_agent_name"`
-	Labels          map[string]string `json:"labels"`
+	Title           string            `json:"title,omitempty"`
+	SubAgentName    string            `json:"sub_agent_name,omitempty"`
+	Labels          map[string]string `json:"labels,omitempty"`
 	HarnessOverride string            `json:"harness_override,omitempty"`
 	ModelOverride   string            `json:"model_override,omitempty"`
 	ReasoningEffort string            `json:"reasoning_effort,omitempty"`

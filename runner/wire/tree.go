@@ -9,7 +9,9 @@ type Spec struct {
 	Model   string
 	// Dir is the agent's own bundle folder, "" when it has none. It is never
 	// the parent's and never the workspace.
-	Dir    string
+	Dir string
+	// Spawn: it may make sessions of other agents, beside its own sub-agents.
+	Spawn  bool
 	Agents []*Spec
 }
 
