@@ -116,7 +116,7 @@ func (c *Core) finishReading(s *session) {
 	}
 	s.reading = nil
 	var blocks []string
-	d := drained{Op: rd.call.Op, Call: rd.call.print()}
+	d := drained{Op: rd.call.Op, Call: rd.call.fingerprint()}
 	var final []result
 	for _, r := range rd.items {
 		text, shown := r.show(rd.verdicts[r.N])

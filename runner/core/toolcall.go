@@ -22,8 +22,8 @@ type ToolCall struct {
 
 func (ToolCall) event() {}
 
-// print tells calls of one operation apart.
-func (t ToolCall) print() string {
+// fingerprint tells calls of one operation apart.
+func (t ToolCall) fingerprint() string {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(t.Name + " " + string(t.Args))) // a hash takes everything
 	return strconv.FormatUint(h.Sum64(), 36)
@@ -51,7 +51,7 @@ func (c *Core) join(r *running, call ToolCall) bool {
 	switch {
 	case call.Op == "" || call.Op != r.call.Op:
 		return false
-	case call.print() != r.call.print():
+	case call.fingerprint() != r.call.fingerprint():
 		c.replyTool(call.Req, "", errOtherCall)
 	default:
 		r.reqs = append(r.reqs, call.Req)
@@ -63,7 +63,7 @@ func (c *Core) join(r *running, call ToolCall) bool {
 func (c *Core) answerCall(p *session, r running, output string) {
 	if r.call.Op != "" {
 		c.record(wire.Record{Kind: wire.RecDrained, Session: p.id, State: encode(drained{
-			Op: r.call.Op, Call: r.call.print(), Text: output,
+			Op: r.call.Op, Call: r.call.fingerprint(), Text: output,
 		})})
 	}
 	for _, req := range r.reqs {
@@ -101,7 +101,7 @@ func (c *Core) repeated(s *session, call ToolCall) bool {
 	switch {
 	case a == nil:
 		return false
-	case a.Call != "" && a.Call != call.print():
+	case a.Call != "" && a.Call != call.fingerprint():
 		c.replyTool(call.Req, "", errOtherCall)
 	default:
 		c.replyTool(call.Req, a.Text, nil)
