@@ -18,6 +18,7 @@ import (
 // The environment of a runner that a launcher starts (tunnel.md 15). Those that
 // have a flag serve as its variable.
 const (
+	envSession   = "OUTRUNNER_SESSION_ID" // a program of a runner has it
 	envServerURL = "RUNNER_SERVER_URL"
 	envRunnerID  = "OMNIGENT_RUNNER_ID"
 	envWorkspace = "OMNIGENT_RUNNER_WORKSPACE"
@@ -30,7 +31,11 @@ const (
 
 // upstreamNames are further variables of a command's flags.
 func upstreamNames(cmd *cobra.Command) map[string][]string {
-	if cmd.Name() != "run" {
+	switch cmd.Name() {
+	case "mcp":
+		return map[string][]string{"session": {envSession}, "socket": {envTools}}
+	case "run":
+	default:
 		return nil
 	}
 	return map[string][]string{"server": {envServerURL}, "id": {envRunnerID}, "workspace": {envWorkspace}}

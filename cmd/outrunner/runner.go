@@ -82,6 +82,11 @@ func runRunner(ctx context.Context, s runnerSetup) (err error) {
 	if err != nil {
 		return fmt.Errorf("starting the runner: %w", err)
 	}
+	quiet, err := s.serveTools(r)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, quiet()) }()
 	s.log.Info("runner starts", "runner", s.id, "server", s.server.String(), "workspace", s.workspace)
 	return s.connect(ctx, r)
 }

@@ -122,6 +122,8 @@ func (c *Core) handle(ev Event) {
 		c.onTaskPosted(ev)
 	case ToolAnswered:
 		c.onToolAnswered(ev)
+	case ToolList:
+		c.onToolList(ev)
 	case UseJudged:
 		c.onUseJudged(ev)
 	case LookedUp:

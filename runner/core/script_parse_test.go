@@ -155,6 +155,8 @@ func (p *player) parse(t *testing.T, a args) Event {
 		return Frame{Session: s, Turn: a.arg(1), Ask: ask}
 	case "! native":
 		return Frame{Session: s, Turn: a.arg(1), Native: a.arg(2)}
+	case "> tools":
+		return ToolList{Req: p.req, Session: s}
 	case "< looked":
 		return LookedUp{Req: p.req, Output: a.get("output"), Err: failure(a.get("err"))}
 	case "< spawned":

@@ -188,6 +188,14 @@ func brief(body json.RawMessage) string {
 			Output string `json:"output"`
 		} `json:"result"`
 	}
+	var tools []Tool
+	if json.Unmarshal(body, &tools) == nil {
+		var names []string
+		for _, t := range tools {
+			names = append(names, t.Name)
+		}
+		return strings.Join(names, " ")
+	}
 	if json.Unmarshal(body, &b) != nil {
 		return string(body)
 	}

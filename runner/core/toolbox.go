@@ -2,6 +2,7 @@ package core
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/outrunner/outrunner/runner/wire"
 )
@@ -116,6 +117,26 @@ func text(description string) map[string]any {
 
 func number(description string, low, high int) map[string]any {
 	return map[string]any{"type": "integer", "minimum": low, "maximum": high, "description": description}
+}
+
+// ToolList asks which tools the session's agent may call; its answer is a JSON
+// list of Tool. Of an agent that is not known it is the whole toolbox: what it
+// may not call is refused when it does.
+type ToolList struct {
+	Req     Req
+	Session string
+}
+
+func (ToolList) event() {}
+
+func (c *Core) onToolList(ev ToolList) {
+	list := Toolbox(nil)
+	if s := c.sessions[ev.Session]; s != nil && s.spec != nil {
+		if spec, _, _ := c.resolve(s); spec != nil {
+			list = slices.DeleteFunc(Toolbox(spec.Agents), func(t Tool) bool { return !surface(spec, t.Name) })
+		}
+	}
+	c.reply(ev.Req, 200, encode(list))
 }
 
 // LookUp asks for LookedUp: a tool that only reads the server.

@@ -23,6 +23,7 @@ var rooms = map[string][]string{
 	"internal/config":  {},
 	"internal/observe": {},
 	"internal/client":  {},
+	"internal/mcp":     {},
 	"internal/web":     {},
 
 	"internal/harness":   {"runner/wire"},
