@@ -18,6 +18,7 @@ type Session struct {
 	Status    string `json:"status"`
 	Title     string `json:"title"`
 	RunnerID  string `json:"runner_id"`
+	ParentID  string `json:"parent_session_id"`
 	Workspace string `json:"workspace"`
 	CreatedAt int64  `json:"created_at"` // seconds
 	UpdatedAt int64  `json:"updated_at"` // seconds
