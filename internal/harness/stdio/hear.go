@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/outrunner/outrunner/internal/harness/keep"
 	"github.com/outrunner/outrunner/runner/wire"
 )
 
@@ -53,7 +53,7 @@ func hear(text []byte) (heard, error) {
 		Error    json.RawMessage `json:"error"`
 		Response json.RawMessage `json:"response"`
 	}
-	if err := json.Unmarshal(visible(text), &e); err != nil {
+	if err := json.Unmarshal(keep.Visible(text), &e); err != nil {
 		return heard{}, fmt.Errorf("%w: %w", errNoise, err)
 	}
 	switch e.Type {
@@ -62,7 +62,7 @@ func hear(text []byte) (heard, error) {
 		if err := json.Unmarshal(e.Delta, &delta); err != nil {
 			return heard{}, fmt.Errorf("%w: a %s without a text", errNoise, e.Type)
 		}
-		return heard{event: wire.HarnessEvent{Type: e.Type, Delta: withoutNUL(delta)}}, nil
+		return heard{event: wire.HarnessEvent{Type: e.Type, Delta: keep.WithoutNUL(delta)}}, nil
 	case wire.HeartbeatEvent:
 		return heard{event: wire.HarnessEvent{Type: e.Type}}, nil
 	case wire.ItemDone:
@@ -149,9 +149,9 @@ func textOf(raw json.RawMessage, what string) string {
 	var s *string
 	switch {
 	case len(raw) > 0 && json.Unmarshal(raw, &s) != nil:
-		return withoutNUL(string(raw))
+		return keep.WithoutNUL(string(raw))
 	case s != nil && *s != "":
-		return withoutNUL(*s)
+		return keep.WithoutNUL(*s)
 	case what == "arguments":
 		return "{}"
 	}
@@ -166,7 +166,7 @@ func hearFault(raw json.RawMessage) fault {
 		Remediation string          `json:"remediation"`
 	}
 	if text := str(raw); text != "" {
-		return fault{message: withoutNUL(text)}
+		return fault{message: keep.WithoutNUL(text)}
 	}
 	// Whatever else it is, what could be read of it counts.
 	_ = json.Unmarshal(raw, &e)
@@ -174,7 +174,7 @@ func hearFault(raw json.RawMessage) fault {
 	if code == "" && string(e.Code) != "null" {
 		code = strings.Trim(string(e.Code), `"`)
 	}
-	return fault{code: withoutNUL(code), message: withoutNUL(e.Message), remediation: withoutNUL(e.Remediation)}
+	return fault{code: keep.WithoutNUL(code), message: keep.WithoutNUL(e.Message), remediation: keep.WithoutNUL(e.Remediation)}
 }
 
 // str is a JSON string's text, or "".
@@ -185,25 +185,3 @@ func str(raw json.RawMessage) string {
 	}
 	return s
 }
-
-// visible makes every byte that is not UTF-8 a visible \xNN, where the decoder
-// would put U+FFFD, which says only that something was lost.
-func visible(text []byte) []byte {
-	if utf8.Valid(text) {
-		return text
-	}
-	var out bytes.Buffer
-	for len(text) > 0 {
-		c, n := utf8.DecodeRune(text)
-		if c == utf8.RuneError && n == 1 {
-			fmt.Fprintf(&out, `\\x%02x`, text[0])
-		} else {
-			out.Write(text[:n])
-		}
-		text = text[n:]
-	}
-	return out.Bytes()
-}
-
-// withoutNUL makes NUL visible too: some databases refuse it.
-func withoutNUL(text string) string { return strings.ReplaceAll(text, "\x00", `\x00`) }

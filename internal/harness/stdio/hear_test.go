@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/outrunner/outrunner/internal/harness/keep"
 	"github.com/outrunner/outrunner/runner/wire"
 )
 
@@ -29,7 +30,7 @@ func FuzzHear(f *testing.F) {
 		before := string(text)
 		h, err := hear(text)
 		require.Equal(t, before, string(text), "a line is not changed")
-		for _, s := range []string{h.event.Delta, h.fault.code, h.fault.message, h.fault.remediation, excerpt(text)} {
+		for _, s := range []string{h.event.Delta, h.fault.code, h.fault.message, h.fault.remediation, keep.Excerpt(text)} {
 			require.True(t, utf8.ValidString(s))
 			require.NotContains(t, s, "\x00")
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/outrunner/outrunner/internal/harness/keep"
 	"github.com/outrunner/outrunner/internal/harness/turn"
 	"github.com/outrunner/outrunner/runner/wire"
 )
@@ -178,7 +179,7 @@ func TestAnotherProgramForAnotherHarnessModelOrFolder(t *testing.T) {
 				require.Equal(t, last, s.text(), "%s: and then the same", what)
 			}
 			last = s.text()
-			require.Len(t, s.pool.procs, 1)
+			require.NotNil(t, s.pool.Kept("s"))
 		}
 	}
 	start.Model = "big"
@@ -221,7 +222,7 @@ func TestStandardErrorGoesToTheLogBounded(t *testing.T) {
 	require.Empty(t, text)
 	require.Eventually(t, func() bool { return strings.Contains(s.log.String(), "wrote much to standard error") }, patience, 5*time.Millisecond)
 	require.Contains(t, s.log.String(), "line=wörd")
-	require.Less(t, len(s.log.String()), 2*logLimit)
+	require.Less(t, len(s.log.String()), 2*keep.LogLimit)
 	require.Equal(t, 1, strings.Count(s.log.String(), "wrote much"))
 }
 

@@ -2,82 +2,51 @@ package stdio
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
-	"time"
 
-	"github.com/outrunner/outrunner/internal/harness/guard"
+	"github.com/outrunner/outrunner/internal/harness/keep"
 	"github.com/outrunner/outrunner/internal/harness/turn"
 	"github.com/outrunner/outrunner/runner/wire"
 )
 
+// Pool has one process per session. Make it with NewPool.
+type Pool struct{ *keep.Pool }
+
+// NewPool returns a pool that runs nothing yet.
+func NewPool() *Pool { return &Pool{keep.NewPool(maxLine, nil)} }
+
+// Traits are those of every program of this adapter.
+func (*Pool) Traits() wire.Traits { return wire.Traits{History: true} }
+
 // Run is one turn of a program.
 type Run struct {
-	pool    *Pool
+	*keep.Turn
 	cfg     turn.Config
 	start   wire.TurnStart
-	log     *slog.Logger
+	message []byte
 	emit    func(wire.HarnessEvent) error
-	pulse   turn.Pulse
-	stopped chan struct{} // closed at the first stop
-	wake    chan struct{} // has a token when stop has changed
-	done    chan struct{} // closed when the program has ended the turn
 
 	mu    sync.Mutex
-	stop  stop
 	end   *heard              // the terminal, once it has come
-	proc  *process            // once the message was said
+	proc  *keep.Process       // once the message was said
 	calls map[string]struct{} // tool calls that wait for their results
 
-	tally // of the goroutine that reads, until done or the process is gone
-}
-
-// stop is why a turn is being ended, and how hard.
-type stop struct {
-	why   turn.Reason // the first reason; later ones change nothing
-	cause error       // of EmitFailed and Broken
-	// step is the hardest that was asked for. An interrupt asks for none: the
-	// program is asked by a line first.
-	step guard.Step
+	tally // of the goroutine that reads, until the turn's end
 }
 
 // tally counts what a program wrote in a turn.
 type tally struct {
-	wrote  int64  // bytes
 	events int    // lines that are events
 	noise  int    // lines that are not
 	quote  string // the first of these
 }
 
-// Stop ends the turn. It returns at once, also while nothing runs yet. A
-// second reason can only make it harder.
-func (r *Run) Stop(why turn.Reason) { r.halt(stop{why: why}) }
-
-func brokenBy(cause error) stop { return stop{why: turn.Broken, cause: cause} }
-
-func (r *Run) halt(s stop) {
-	if s.why != turn.Interrupted {
-		s.step = s.why.Step()
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.stop.why == turn.Running {
-		r.stop.why, r.stop.cause = s.why, s.cause
-		close(r.stopped)
-	}
-	r.stop.step = max(r.stop.step, s.step)
-	select {
-	case r.wake <- struct{}{}:
-	default:
-	}
-}
-
-func (r *Run) stopping() stop {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.stop
+// Prepare prepares a turn. Stop and Send may be called from now on.
+func (pool *Pool) Prepare(cfg turn.Config, start wire.TurnStart) *Run {
+	r := &Run{cfg: cfg, start: start, calls: make(map[string]struct{})}
+	r.Turn = pool.NewTurn(cfg, start, start.Model, cfg.InterruptGrace, r)
+	return r
 }
 
 // Send hands the result of a tool to the program. A call that it does not wait
@@ -98,9 +67,9 @@ func (r *Run) Send(msg wire.ToHarness) error {
 	if !waits {
 		return nil
 	}
-	r.pulse.Nudge()
-	if err := p.in.put(text); err != nil {
-		r.halt(brokenBy(err))
+	r.Pulse.Nudge()
+	if err := p.Put(text); err != nil {
+		r.Break(err)
 		return fmt.Errorf("telling %s the result of a tool: it %w", r.cfg.Command[0], err)
 	}
 	return nil
@@ -114,118 +83,37 @@ func (r *Run) Do(ctx context.Context, emit func(wire.HarnessEvent) error) wire.T
 		return turn.Failed(turn.CodeInvalidInput, fmt.Sprintf("%v, so there is nothing to tell %s", err, r.cfg.Command[0]),
 			"Send the message again.")
 	}
-	r.emit = emit
-	deadline := time.NewTimer(r.cfg.TurnTimeout)
-	defer deadline.Stop()
-	for {
-		p, first, err := r.pool.take(ctx, r)
-		switch {
-		case errors.Is(err, errStopped):
-			s := r.stopping()
-			return turn.Stopped(r.cfg, s.why, s.cause)
-		case errors.Is(err, errBusy):
-			return turn.Failed(wire.CodeInternal, fmt.Sprintf("cannot tell %s: %v", r.cfg.Command[0], err), "")
-		case err != nil:
-			return turn.NotStarted(r.cfg, err)
-		}
-		r.talk(ctx, p, message, deadline.C)
-		if first || !r.missed(p) {
-			return r.outcome(p)
-		}
-		r.log.Info("a harness had left before its turn and is started again")
+	r.emit, r.message = emit, message
+	p, early := r.Turn.Do(ctx)
+	if early != nil {
+		return *early
 	}
+	return r.outcome(p)
 }
 
-// missed tells whether a program that served earlier turns had left, as it may
-// between turns, when this one began: it exited in peace and said nothing.
-func (r *Run) missed(p *process) bool {
-	select {
-	case <-p.gone:
-	default:
-		return false
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.stop.why == turn.Running && r.end == nil && r.wrote == 0 && p.exit == guard.End{}
-}
-
-// talk says the message and waits for the end of the turn, or of the process.
-func (r *Run) talk(ctx context.Context, p *process, message []byte, deadline <-chan time.Time) {
-	defer p.leave(r)
-	idle, grace := time.NewTimer(r.cfg.IdleTimeout), time.NewTimer(0)
-	defer idle.Stop()
-	defer grace.Stop()
-	grace.Stop()
-	canceled, started, done := ctx.Done(), p.started, r.done
-	said, asked := false, false
-	for {
-		select {
-		case <-started:
-			started = nil
-			if p.failure == nil && r.stopping().why == turn.Running {
-				r.say(p, message)
-				said = true
-			}
-		case <-done:
-			done = nil
-			if asked && r.end.end != cancelled {
-				// Whether it has read the interrupt nobody knows, and an answer
-				// to that must not end the next turn.
-				p.end(guard.Terminate)
-			}
-			if !p.isEnding() {
-				return
-			}
-		case <-p.gone:
-			return
-		case <-canceled:
-			canceled = nil
-			r.Stop(turn.Cancelled)
-		case <-deadline:
-			r.Stop(turn.TooLong)
-		case <-idle.C:
-			if left := r.patience(); left > 0 {
-				idle.Reset(left)
-			} else {
-				r.Stop(turn.Silent)
-			}
-		case <-r.wake:
-			switch step := r.stopping().step; {
-			case step != guard.Running:
-				p.end(step)
-			case !said:
-				return // interrupted, and the program has nothing to do with it yet
-			case !asked:
-				asked = true
-				grace.Reset(r.cfg.InterruptGrace)
-				if p.in.put(interruptLine()) != nil {
-					p.end(guard.Interrupt) // it does not read
-				}
-			}
-		case <-grace.C:
-			p.end(guard.Interrupt)
-		}
-	}
-}
-
-func (r *Run) say(p *process, message []byte) {
-	if r.cfg.OnSpawn != nil {
-		r.cfg.OnSpawn()
-	}
+// Say begins the turn.
+func (r *Run) Say(p *keep.Process) {
 	r.mu.Lock()
 	r.proc = p
 	r.mu.Unlock()
-	r.pulse.Beat()
-	p.in.open(message)
+	p.Open(r.message)
 }
 
-// patience is how much longer the program may be silent. While it waits for a
-// tool it may be so for any time.
-func (r *Run) patience() time.Duration {
+// Ask asks the program to end the turn.
+func (r *Run) Ask(p *keep.Process) error { return p.Put(interruptLine()) }
+
+// Waits tells whether the program waits for a tool.
+func (r *Run) Waits() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.calls) > 0 {
-		return r.cfg.IdleTimeout
-	}
-	return r.cfg.IdleTimeout - r.pulse.Quiet()
+	return len(r.calls) > 0
+}
+
+// Settle tells whether the program may serve another turn. Whether one that
+// ended the turn by itself has read the interrupt nobody knows, and an answer
+// to that must not end the next turn.
+func (r *Run) Settle(asked bool) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !asked || r.end.end == cancelled
 }

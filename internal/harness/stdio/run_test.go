@@ -158,7 +158,7 @@ func TestTerminals(t *testing.T) {
 			require.Equal(t, wire.TurnEnd{Outcome: tt.outcome, Error: tt.err}, end)
 		})
 	}
-	require.Equal(t, len(tests), s.process().turns, "it lived on all the time")
+	require.Equal(t, len(tests), s.process().Turns(), "it lived on all the time")
 }
 
 func TestWhatComesAfterTheTerminalIsNobodys(t *testing.T) {
@@ -296,5 +296,5 @@ func TestManySessionsAtOnce(t *testing.T) {
 	for _, ended := range ends {
 		s.completed(s.await(ended))
 	}
-	require.Len(t, s.pool.procs, len(ends))
+	require.Equal(t, len(ends), s.pool.Size())
 }

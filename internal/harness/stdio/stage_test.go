@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/outrunner/outrunner/internal/harness/guard"
+	"github.com/outrunner/outrunner/internal/harness/keep"
 	"github.com/outrunner/outrunner/internal/harness/turn"
 	"github.com/outrunner/outrunner/runner/wire"
 )
@@ -66,7 +67,7 @@ func stageFor(t *testing.T, command ...string) *stage {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		require.NoError(t, s.pool.Shutdown(ctx))
-		require.Empty(t, s.pool.procs)
+		require.Zero(t, s.pool.Size())
 	})
 	return s
 }
@@ -205,19 +206,10 @@ func (s *stage) write(name, text string) {
 }
 
 // process is the one that is kept.
-func (s *stage) process() *process {
-	s.pool.mu.Lock()
-	defer s.pool.mu.Unlock()
-	return s.pool.procs["s"]
-}
+func (s *stage) process() *keep.Process { return s.pool.Kept("s") }
 
 // strays counts what the kept process wrote between turns.
-func (s *stage) strays() int {
-	p := s.process()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.strays
-}
+func (s *stage) strays() int { return s.process().Strays() }
 
 // left waits until no process is kept.
 func (s *stage) left() {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/outrunner/outrunner/internal/harness/keep"
 	"github.com/outrunner/outrunner/internal/harness/turn"
 	"github.com/outrunner/outrunner/runner/wire"
 )
@@ -133,7 +134,7 @@ say '{"type":"response.output_item.done","item":{"type":"function_call","status"
 	for i := 1; i <= 20 && err == nil; i++ {
 		err = r.Send(wire.ToHarness{Type: wire.ToolResult, CallID: fmt.Sprint(i), Output: result})
 	}
-	require.ErrorIs(t, err, errNotReading)
+	require.ErrorIs(t, err, keep.ErrNotReading)
 	s.failed(s.await(ended), turn.CodeProtocol, "sh does not read what it is told, and was stopped")
 }
 

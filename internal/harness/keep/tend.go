@@ -1,8 +1,9 @@
-package stdio
+package keep
 
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -10,11 +11,9 @@ import (
 	"github.com/outrunner/outrunner/internal/harness/guard"
 )
 
-var errLongLine = errors.New("wrote a line of more than 1 MiB")
-
 // tend owns the process: it returns when that, all that descends from it, and
 // everything that serves it here are gone. forget is called last.
-func (p *process) tend(forget func()) {
+func (p *Process) tend(forget func()) {
 	defer close(p.gone)
 	defer forget()
 	over := make(chan struct{})
@@ -44,7 +43,7 @@ func (p *process) tend(forget func()) {
 			ended = nil
 			linger.Reset(p.cfg.TerminateGrace)
 		case <-linger.C:
-			p.end(guard.Terminate)
+			p.End(guard.Terminate)
 		case <-ending:
 			ending = nil
 			hung.Reset(p.cfg.Hung())
@@ -56,7 +55,7 @@ func (p *process) tend(forget func()) {
 }
 
 // serve moves all that goes in and comes out, to the end.
-func (p *process) serve() {
+func (p *Process) serve() {
 	p.failure = p.proc.Started()
 	close(p.started)
 	var out, in sync.WaitGroup
@@ -74,51 +73,56 @@ func (p *process) serve() {
 }
 
 // read hands the lines of standard output to the turns that they belong to.
-func (p *process) read() {
+func (p *Process) read() {
 	defer close(p.ended)
 	lines := bufio.NewScanner(p.proc.Out)
-	lines.Buffer(nil, maxLine+1)
+	lines.Buffer(nil, p.maxLine+1)
 	for lines.Scan() {
 		p.take(lines.Bytes())
 	}
 	p.mu.Lock()
-	r := p.turn
+	t := p.turn
 	p.spent = true
 	p.mu.Unlock()
 	if errors.Is(lines.Err(), bufio.ErrTooLong) {
-		if r != nil {
-			r.halt(brokenBy(errLongLine))
+		if t != nil {
+			t.Break(fmt.Errorf("wrote a line of more than %d MiB", p.maxLine>>20))
 		} else {
-			p.end(guard.Terminate)
+			p.End(guard.Terminate)
 		}
 		// It must not block in a write while it is asked to end. An error is
 		// the deadline after the guard was lost.
 		_, _ = io.Copy(io.Discard, p.proc.Out)
 	}
+	if p.peer != nil {
+		p.peer.End()
+	}
 }
 
-// take gives a line to the turn that has the program.
-func (p *process) take(line []byte) {
+// take gives a line to the peer, or else to the turn that has the program.
+func (p *Process) take(line []byte) {
 	p.taking.Lock()
 	defer p.taking.Unlock()
 	p.mu.Lock()
-	r := p.turn
-	if r == nil {
+	t := p.turn
+	if t == nil {
 		p.strays++
 	}
 	first := p.strays == 1
 	p.mu.Unlock()
 	switch {
-	case r != nil:
-		r.take(p, line)
+	case p.peer != nil:
+		p.peer.Hear(line)
+	case t != nil:
+		t.voice.Hear(p, line)
 	case first:
-		p.cfg.Log.Warn("a harness wrote a line while it had no turn; it and others are skipped", "line", excerpt(line))
+		p.cfg.Log.Warn("a harness wrote a line while it had no turn; it and others are skipped", "line", Excerpt(line))
 	}
 }
 
 // feed writes what the program is to read. When that does not read any more
 // no other turn can begin in it; the one that runs may still come to its end.
-func (p *process) feed() {
+func (p *Process) feed() {
 	defer p.proc.In.Close() //nolint:errcheck // the program reads an end, or is gone
 	for {
 		line, ok := p.in.take()

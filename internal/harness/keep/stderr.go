@@ -1,22 +1,19 @@
-package stdio
+package keep
 
 import (
 	"bufio"
 	"bytes"
 	"io"
 	"log/slog"
-	"strings"
 	"sync"
 )
 
 const (
-	// logLimit bounds what the log gets of a program's standard error in one
+	// LogLimit bounds what the log gets of a program's standard error in one
 	// turn, in bytes.
-	logLimit = 64 << 10
+	LogLimit = 64 << 10
 	// logLine bounds one line of it; a longer one is several.
 	logLine = 4 << 10
-	// excerptSize bounds a line that is quoted in a sentence.
-	excerptSize = 200
 )
 
 // stderr brings a program's standard error to the log.
@@ -60,22 +57,13 @@ func (s *stderr) read(r io.Reader) {
 func (s *stderr) add(line []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.last = excerpt(line)
+	s.last = Excerpt(line)
 	s.written += len(line)
 	switch {
-	case s.written <= logLimit:
-		s.log.Info("a harness wrote to standard error", "line", string(visible(line)))
+	case s.written <= LogLimit:
+		s.log.Info("a harness wrote to standard error", "line", string(Visible(line)))
 	case !s.full:
 		s.full = true
-		s.log.Warn("a harness wrote much to standard error; the rest of this turn's is left out", "limit", logLimit)
+		s.log.Warn("a harness wrote much to standard error; the rest of this turn's is left out", "limit", LogLimit)
 	}
-}
-
-// excerpt is a line as it may be quoted: valid, and not too long.
-func excerpt(line []byte) string {
-	text := withoutNUL(string(visible(bytes.TrimSpace(line[:min(len(line), 4*excerptSize)]))))
-	if runes := []rune(text); len(runes) > excerptSize {
-		return strings.TrimSpace(string(runes[:excerptSize])) + "…"
-	}
-	return text
 }

@@ -1,4 +1,4 @@
-package stdio
+package keep
 
 import (
 	"context"
@@ -9,51 +9,54 @@ import (
 
 	"github.com/outrunner/outrunner/internal/harness/guard"
 	"github.com/outrunner/outrunner/internal/harness/turn"
-	"github.com/outrunner/outrunner/runner/wire"
 )
 
 var errStopped = errors.New("the turn was stopped before it began")
 
+// Peer hears all that one process writes, in its turns and between them. One
+// goroutine calls it.
+type Peer interface {
+	// Hear takes a line, which is valid during the call.
+	Hear(line []byte)
+	// End comes after the last line.
+	End()
+}
+
 // Pool has one process per session. Make it with NewPool.
 type Pool struct {
+	maxLine int
+	attach  func(*Process) Peer
+
 	mu      sync.Mutex
-	procs   map[string]*process // by session; until they are gone
+	procs   map[string]*Process // by session; until they are gone
 	refused bool
 }
 
-// NewPool returns a pool that runs nothing yet.
-func NewPool() *Pool { return &Pool{procs: make(map[string]*process)} }
-
-// Traits are those of every program of this adapter.
-func (*Pool) Traits() wire.Traits { return wire.Traits{History: true} }
-
-// Prepare prepares a turn. Stop and Send may be called from now on.
-func (pool *Pool) Prepare(cfg turn.Config, start wire.TurnStart) *Run {
-	cfg.Env = withoutTurn(cfg.Env)
-	cfg.Log = cfg.Log.With("session", start.Session, "harness", start.Harness)
-	return &Run{
-		pool: pool, cfg: cfg, log: cfg.Log.With("turn", start.Turn), start: start, calls: make(map[string]struct{}),
-		stopped: make(chan struct{}), wake: make(chan struct{}, 1), done: make(chan struct{}),
-	}
+// NewPool returns a pool that runs nothing yet. maxLine bounds a line of a
+// program, in bytes, without its line feed. attach makes a process its peer
+// before anything is read; without one, lines go to the turn that has the
+// process, and those that come between turns are skipped.
+func NewPool(maxLine int, attach func(*Process) Peer) *Pool {
+	return &Pool{maxLine: maxLine, attach: attach, procs: make(map[string]*Process)}
 }
 
 // take gives a turn the process of its session: the one that there is, or
 // another when that is ending or does not fit. There are never two at once.
 // first tells that no turn has had it before.
-func (pool *Pool) take(ctx context.Context, r *Run) (p *process, first bool, err error) {
+func (pool *Pool) take(ctx context.Context, t *Turn) (p *Process, first bool, err error) {
 	for {
 		if ctx.Err() != nil {
-			r.Stop(turn.Cancelled)
+			t.Stop(turn.Cancelled)
 		}
-		if r.stopping().why != turn.Running {
+		if t.Stopping().Why != turn.Running {
 			return nil, false, errStopped
 		}
-		p, err := pool.current(r)
+		p, err := pool.current(t)
 		if err != nil {
 			return nil, false, err
 		}
-		if p.fits(r.cfg, r.start.Model) {
-			if first, err = p.begin(r); err == nil {
+		if p.fits(t.cfg, t.model) {
+			if first, err = p.begin(t); err == nil {
 				return p, first, nil
 			}
 		}
@@ -62,43 +65,54 @@ func (pool *Pool) take(ctx context.Context, r *Run) (p *process, first bool, err
 		}
 		select {
 		case <-p.gone:
-		case <-r.stopped:
+		case <-t.stopped:
 		case <-ctx.Done():
 		}
 	}
 }
 
 // current is the process of a session, started if there is none.
-func (pool *Pool) current(r *Run) (*process, error) {
+func (pool *Pool) current(t *Turn) (*Process, error) {
 	pool.mu.Lock()
 	defer pool.mu.Unlock()
-	session := r.start.Session
-	if p := pool.procs[session]; p != nil {
+	if p := pool.procs[t.session]; p != nil {
 		return p, nil
 	}
 	if pool.refused {
-		r.Stop(turn.RunnerStopping)
+		t.Stop(turn.RunnerStopping)
 		return nil, errStopped
 	}
-	p, err := start(r.cfg, r.start.Model)
+	p, err := start(pool, t.cfg, t.model)
 	if err != nil {
 		return nil, err
 	}
-	pool.procs[session] = p
+	pool.procs[t.session] = p
 	go p.tend(func() { // whoever ends it waits for p.gone
 		pool.mu.Lock()
 		defer pool.mu.Unlock()
-		delete(pool.procs, session)
+		delete(pool.procs, t.session)
 	})
 	return p, nil
+}
+
+// Kept is the process of a session, or nil.
+func (pool *Pool) Kept(session string) *Process {
+	pool.mu.Lock()
+	defer pool.mu.Unlock()
+	return pool.procs[session]
+}
+
+// Size counts the processes that are kept, or not gone yet.
+func (pool *Pool) Size() int {
+	pool.mu.Lock()
+	defer pool.mu.Unlock()
+	return len(pool.procs)
 }
 
 // Close ends the process that is kept for a session, unless a turn has it, and
 // waits until it is gone, or ctx ends.
 func (pool *Pool) Close(ctx context.Context, session string) error {
-	pool.mu.Lock()
-	p := pool.procs[session]
-	pool.mu.Unlock()
+	p := pool.Kept(session)
 	if p == nil || p.dismiss(0) > 0 {
 		return nil
 	}
@@ -110,13 +124,13 @@ func (pool *Pool) Close(ctx context.Context, session string) error {
 func (pool *Pool) Shutdown(ctx context.Context) error {
 	pool.mu.Lock()
 	pool.refused = true
-	var all []*process
+	var all []*Process
 	for _, p := range pool.procs {
 		all = append(all, p)
 	}
 	pool.mu.Unlock()
 	for _, p := range all {
-		p.end(guard.Terminate)
+		p.End(guard.Terminate)
 	}
 	for _, p := range all {
 		if err := p.await(ctx); err != nil {
@@ -131,7 +145,7 @@ func withoutTurn(env []string) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(e string) bool { return strings.HasPrefix(e, "OUTRUNNER_TURN_ID=") })
 }
 
-func (p *process) await(ctx context.Context) error {
+func (p *Process) await(ctx context.Context) error {
 	select {
 	case <-p.gone:
 		return nil

@@ -1,4 +1,4 @@
-package stdio
+package keep
 
 import (
 	"errors"
@@ -10,7 +10,8 @@ import (
 // long as the conversation.
 const maxWaiting = 8 << 20
 
-var errNotReading = errors.New("does not read what it is told")
+// ErrNotReading says that too much waits for a program that does not read.
+var ErrNotReading = errors.New("does not read what it is told")
 
 // queue has the lines that a program is to read, in order. Nobody waits to put
 // one in.
@@ -42,8 +43,24 @@ func (q *queue) put(line []byte) error {
 	}
 	if q.size += len(line); q.size > maxWaiting {
 		q.size -= len(line)
-		return errNotReading
+		return ErrNotReading
 	}
+	q.lines = append(q.lines, line)
+	q.wake()
+	return nil
+}
+
+// append puts in a line of any length, as long as what waits is not too much.
+func (q *queue) append(line []byte) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case q.closed:
+		return nil // nobody is left to read it
+	case q.size > maxWaiting:
+		return ErrNotReading
+	}
+	q.size += len(line)
 	q.lines = append(q.lines, line)
 	q.wake()
 	return nil
