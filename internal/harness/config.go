@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/outrunner/outrunner/internal/harness/acp"
 	"github.com/outrunner/outrunner/internal/harness/exec"
 	"github.com/outrunner/outrunner/internal/harness/guard"
 )
@@ -25,6 +26,11 @@ const (
 	DefaultTurnTimeout = 3 * time.Hour
 	DefaultMaxOutput   = 64 << 20
 )
+
+// DefaultAgentIdleTimeout is shorter than that of other programs: an agent tells
+// all that it does, and while it runs a tool or waits for a human its clock
+// stands still. It is silent when its model is.
+const DefaultAgentIdleTimeout = 5 * time.Minute
 
 // DefaultGuardLimit leaves a guard the time to give up by itself.
 const DefaultGuardLimit = guard.KillLimit + 2*time.Second
@@ -58,7 +64,8 @@ type Config struct {
 
 // Definition is one harness.
 type Definition struct {
-	// Adapter names how the program is driven: AdapterExec or AdapterStdio.
+	// Adapter names how the program is driven: AdapterExec, AdapterStdio or
+	// AdapterACP.
 	Adapter string
 	// Command is the program and its arguments. For exec, {message} in an
 	// argument is replaced by the message's text; with no such argument the
@@ -69,7 +76,7 @@ type Definition struct {
 	// PassEnv is like Config.PassEnv, for this harness.
 	PassEnv []string
 	// IdleTimeout ends a turn whose program writes nothing for so long. 0 is
-	// DefaultIdleTimeout.
+	// DefaultIdleTimeout, for AdapterACP DefaultAgentIdleTimeout.
 	IdleTimeout time.Duration
 	// TurnTimeout ends a turn that takes longer. 0 is DefaultTurnTimeout.
 	TurnTimeout time.Duration
@@ -79,6 +86,8 @@ type Definition struct {
 	// IdleReap ends a program that is kept between turns and has had none for
 	// so long. 0 is DefaultIdleReap.
 	IdleReap time.Duration
+	// ACP is for AdapterACP.
+	ACP acp.Options
 }
 
 // check fills in what cfg leaves open, and refuses what cannot work with an
@@ -128,6 +137,8 @@ func (d Definition) check(key string, table map[string]adapter) (Definition, err
 	case d.Adapter != AdapterExec && slices.ContainsFunc(d.Command, func(a string) bool { return strings.Contains(a, exec.Placeholder) }):
 		return d, fmt.Errorf("%s.command: %s is for the adapter %s; a program of the adapter %s reads messages from its standard input",
 			key, exec.Placeholder, AdapterExec, d.Adapter)
+	case d.Adapter != AdapterACP && d.ACP != (acp.Options{}):
+		return d, fmt.Errorf("%s: model, session_id_mode, send_model and inject_system_prompt are for the adapter %s", key, AdapterACP)
 	case d.IdleTimeout < 0 || d.TurnTimeout < 0 || d.IdleReap < 0:
 		return d, fmt.Errorf("%s: a timeout is negative", key)
 	case d.MaxOutput < 0:
@@ -143,6 +154,9 @@ func (d Definition) check(key string, table map[string]adapter) (Definition, err
 		case secret(name):
 			return d, fmt.Errorf("%s.env: %s is a credential of the runner and is never given to a program", key, name)
 		}
+	}
+	if d.Adapter == AdapterACP {
+		setDefault(&d.IdleTimeout, DefaultAgentIdleTimeout)
 	}
 	setDefault(&d.IdleTimeout, DefaultIdleTimeout)
 	setDefault(&d.TurnTimeout, DefaultTurnTimeout)

@@ -49,7 +49,7 @@ func (m *Manager) Turn(ctx context.Context, start wire.TurnStart, emit func(wire
 	if err != nil {
 		return turn.Failed(wire.CodeSpawnFailed, fmt.Sprintf("cannot start %q: %v", def.Command[0], err), "")
 	}
-	run := m.adapters[def.Adapter].prepare(turn.Config{
+	run := m.adapters[def.Adapter].prepare(def, turn.Config{
 		Harness: start.Harness, Command: def.Command, Guard: m.cfg.Guard, Dir: dir,
 		Env:         environment(os.Environ(), slices.Concat(m.cfg.PassEnv, def.PassEnv), dir, start.Session, start.Turn, def.Env),
 		IdleTimeout: def.IdleTimeout, TurnTimeout: def.TurnTimeout, MaxOutput: def.MaxOutput, IdleReap: def.IdleReap,
