@@ -216,6 +216,8 @@ func (a *scripted) command(m rpc, command string) bool {
 		a.update(rest)
 	case "raw":
 		a.write(rest)
+	case "bytes":
+		a.update("{\"sessionUpdate\":\"agent_message_chunk\",\"content\":{\"type\":\"text\",\"text\":\"a\xffb\\u0000\"}}")
 	case "long":
 		n, _ := strconv.Atoi(rest)
 		a.say(strings.Repeat("x", n))
@@ -254,11 +256,12 @@ func (a *scripted) command(m rpc, command string) bool {
 		a.answer(m, `{"stopReason":"end_turn"}`)
 		os.Exit(0)
 	case "await-cancel":
-		for a.cancels < 2 {
+		for waits := rest == "ask"; a.cancels < 2 || waits; {
 			if next, ok := a.next(); !ok {
 				os.Exit(8)
 			} else if next.Method == "" {
 				a.say("got " + string(next.Result))
+				waits = false
 			}
 		}
 		a.say("cancelled")
@@ -301,7 +304,7 @@ func (a *scripted) ask(verb, rest string) bool {
 	}
 	times := 1
 	if verb == "flood-requests" {
-		times = 2 * maxRequests
+		times = maxAsks + 8
 		method, params = "session/request_permission", fmt.Sprintf(`{"sessionId":%q,"toolCall":{"toolCallId":"c"},"options":[]}`, a.session)
 	}
 	for i := range times {

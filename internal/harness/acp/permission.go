@@ -215,6 +215,6 @@ func outcomeOf(o option) map[string]any {
 
 func newAskID() string {
 	var id [16]byte
-	rand.Read(id[:]) //nolint:errcheck // it never fails
+	rand.Read(id[:])
 	return "elicit_" + hex.EncodeToString(id[:])
 }
