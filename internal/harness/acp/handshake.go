@@ -14,8 +14,9 @@ import (
 	"github.com/outrunner/outrunner/runner/wire"
 )
 
-// handshakeTimeout bounds each question of the handshake but session/load.
-const handshakeTimeout = 30 * time.Second
+// handshakeTimeout bounds each question of the handshake but session/load. Large
+// agents take half a minute to start for the first time on a busy machine.
+const handshakeTimeout = time.Minute
 
 // codeAuthRequired is how an agent says that somebody must sign in first.
 const codeAuthRequired = -32000
