@@ -102,7 +102,7 @@ func (a *app) run(ctx context.Context, f runFlags) (err error) {
 	}
 	return runRunner(ctx, runnerSetup{
 		room: room, server: server, id: id, secret: secret, bearer: bearer,
-		workspace: f.workspace, file: a.file, log: a.log, onUpgrade: a.marker(),
+		workspace: f.workspace, file: a.file, omnigent: config.OmnigentFile(a.lookup), log: a.log, onUpgrade: a.marker(),
 		launch: a.launchBudget(),
 	})
 }

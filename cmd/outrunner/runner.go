@@ -15,11 +15,9 @@ import (
 	"github.com/outrunner/outrunner/internal/agentspec"
 	"github.com/outrunner/outrunner/internal/config"
 	"github.com/outrunner/outrunner/internal/harness"
-	"github.com/outrunner/outrunner/internal/harness/guard"
 	"github.com/outrunner/outrunner/internal/journal"
 	"github.com/outrunner/outrunner/internal/serverapi"
 	"github.com/outrunner/outrunner/runner"
-	"github.com/outrunner/outrunner/runner/wire"
 	"github.com/outrunner/outrunner/tunnel"
 )
 
@@ -46,6 +44,7 @@ type runnerSetup struct {
 	bearer    string // "" = none
 	workspace string
 	file      *config.File
+	omnigent  string // Omnigent's own configuration, "" = none
 	log       *slog.Logger
 	launch    time.Duration // launch budget of sub-agents; 0 = default, negative = for ever
 	// onUpgrade is called at each accepted upgrade. May be nil.
@@ -54,7 +53,8 @@ type runnerSetup struct {
 
 // runRunner runs a runner until ctx ends, or until it cannot go on.
 func runRunner(ctx context.Context, s runnerSetup) (err error) {
-	programs, err := s.harnesses()
+	table := s.programs()
+	programs, err := s.harnesses(table)
 	if err != nil {
 		return usage(err)
 	}
@@ -88,12 +88,12 @@ func runRunner(ctx context.Context, s runnerSetup) (err error) {
 	}
 	defer func() { err = errors.Join(err, quiet()) }()
 	s.log.Info("runner starts", "runner", s.id, "server", s.server.String(), "workspace", s.workspace)
-	return s.connect(ctx, r)
+	return s.connect(ctx, r, slices.Sorted(maps.Keys(table)))
 }
 
 // connect drives the runner and its tunnel side by side. The tunnel ends
 // first, so that the runner can still answer while it drains.
-func (s runnerSetup) connect(ctx context.Context, r *runner.Runner) error {
+func (s runnerSetup) connect(ctx context.Context, r *runner.Runner, offered []string) error {
 	line, hangUp := context.WithCancel(ctx)
 	defer hangUp()
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -103,7 +103,7 @@ func (s runnerSetup) connect(ctx context.Context, r *runner.Runner) error {
 	defer context.AfterFunc(ctx, r.EndStreams)()
 	client := &tunnel.Client{
 		URL: s.server.String(), RunnerID: s.id,
-		Hello: s.hello, Header: s.credentials,
+		Hello: func() tunnel.Hello { return hello(offered) }, Header: s.credentials,
 		Handler: r.Handler(), OrderKey: runner.OrderKey,
 		OnUpgrade: s.onUpgrade, OnUp: r.OnUp,
 		OnDown: func(gen uint64, _ tunnel.Reason) { r.OnDown(gen) },
@@ -115,19 +115,11 @@ func (s runnerSetup) connect(ctx context.Context, r *runner.Runner) error {
 	return err
 }
 
-func (s runnerSetup) hello() tunnel.Hello {
+// hello tells which harness ids this runner can run.
+func hello(offered []string) tunnel.Hello {
 	return tunnel.Hello{
-		RunnerVersion: version(), Harnesses: s.offered(), Envs: []string{}, Capabilities: []string{}, TelemetryOptOut: true,
+		RunnerVersion: version(), Harnesses: offered, Envs: []string{}, Capabilities: []string{}, TelemetryOptOut: true,
 	}
-}
-
-// offered are the harness ids that this runner can run.
-func (s runnerSetup) offered() []string {
-	ids := map[string]bool{harness.Shell: true}
-	for id := range s.file.Harnesses {
-		ids[wire.Canon(id)] = true
-	}
-	return slices.Sorted(maps.Keys(ids))
 }
 
 func (s runnerSetup) credentials(context.Context) (http.Header, error) {
@@ -136,24 +128,4 @@ func (s runnerSetup) credentials(context.Context) (http.Header, error) {
 		header.Set("Authorization", "Bearer "+s.bearer)
 	}
 	return header, nil
-}
-
-// harnesses sets up the programs of the config file.
-func (s runnerSetup) harnesses() (*harness.Manager, error) {
-	table := make(map[string]harness.Definition, len(s.file.Harnesses))
-	for id, h := range s.file.Harnesses {
-		table[wire.Canon(id)] = harness.Definition{
-			Adapter: h.Adapter, Command: h.Command, Env: h.Env, PassEnv: h.PassEnv,
-			IdleTimeout: time.Duration(h.IdleTimeout), TurnTimeout: time.Duration(h.TurnTimeout), MaxOutput: int64(h.MaxOutput),
-			IdleReap: time.Duration(h.IdleReap),
-		}
-	}
-	self, err := guard.Self()
-	if err != nil {
-		return nil, err
-	}
-	return harness.New(harness.Config{
-		Harnesses: table, Workspace: s.workspace, PassEnv: s.file.PassEnv, Guard: self, Log: s.log,
-		OnSpawn: func() { runner.CrashAt("spawned") },
-	})
 }

@@ -81,7 +81,7 @@ func (a *app) up(ctx context.Context, listen, workspace string) (err error) {
 		watched <- err
 	}()
 	err = runRunner(ctx, runnerSetup{
-		room: room, server: address, id: id, secret: secret, workspace: workspace, file: a.file, log: a.log,
+		room: room, server: address, id: id, secret: secret, workspace: workspace, file: a.file, omnigent: config.OmnigentFile(a.lookup), log: a.log,
 	})
 	cancel(nil)
 	return errors.Join(err, <-watched)

@@ -36,7 +36,7 @@ type File struct {
 
 // Harness says how one harness id is run.
 type Harness struct {
-	Adapter string            `yaml:"adapter"`  // exec or stdio
+	Adapter string            `yaml:"adapter"`  // exec, stdio or acp
 	Command []string          `yaml:"command"`  // program and arguments; {message} stands for the message
 	Env     map[string]string `yaml:"env"`      // set for the program
 	PassEnv []string          `yaml:"pass_env"` // passed on from the runner's environment
@@ -49,7 +49,31 @@ type Harness struct {
 	// IdleReap ends a program that is kept between turns when it has had none
 	// for so long; 0 = default.
 	IdleReap Duration `yaml:"idle_reap"`
+
+	// The rest is for the adapter acp, and as Omnigent has it under acp.agents.
+
+	// Model is the agent's model when the session names none.
+	Model string `yaml:"model"`
+	// SessionIDMode tells who makes a session's id: SessionIDServer, the agent,
+	// which is the default, or SessionIDClient, the runner.
+	SessionIDMode string `yaml:"session_id_mode"`
+	// SendModel has session/new name the model.
+	SendModel bool `yaml:"send_model"`
+	// OmnigentMCP lends the runner's tools to the agent; nil is true. There are
+	// none to lend yet.
+	OmnigentMCP *bool `yaml:"omnigent_mcp"`
+	// InjectSystemPrompt tells the agent the instructions of its definition; nil
+	// is true.
+	InjectSystemPrompt *bool `yaml:"inject_system_prompt"`
+	// EnvPassthrough is another word for PassEnv.
+	EnvPassthrough []string `yaml:"env_passthrough"`
 }
+
+// The values of Harness.SessionIDMode.
+const (
+	SessionIDServer = "server"
+	SessionIDClient = "client"
+)
 
 // ReadFile reads a configuration file. A missing file is an error that wraps
 // fs.ErrNotExist. Paths in it come back absolute.
@@ -108,13 +132,22 @@ func parse(text []byte, path string) (*File, error) {
 func (h Harness) check() error {
 	switch {
 	case h.Adapter == "":
-		return errors.New("adapter is missing; write adapter: exec to run a command, or adapter: stdio to talk with a program")
+		return errors.New("adapter is missing; write adapter: exec to run a command, adapter: stdio to talk with a program, or adapter: acp to drive an agent of the Agent Client Protocol")
 	case len(h.Command) == 0 || h.Command[0] == "":
 		return errors.New(`command is missing; write it as a list, like ["bash", "-c", "{message}"]`)
 	case h.IdleTimeout < 0 || h.TurnTimeout < 0 || h.IdleReap < 0:
 		return errors.New("a timeout is negative")
+	case h.Adapter != adapterACP && h.forAgents():
+		return errors.New("model, session_id_mode, send_model, omnigent_mcp and inject_system_prompt are for adapter: acp")
+	case h.SessionIDMode != "" && h.SessionIDMode != SessionIDServer && h.SessionIDMode != SessionIDClient:
+		return fmt.Errorf("session_id_mode is %q; write %s or %s", h.SessionIDMode, SessionIDServer, SessionIDClient)
 	}
 	return nil
+}
+
+// forAgents tells whether keys are set that only agents have.
+func (h Harness) forAgents() bool {
+	return h.Model != "" || h.SessionIDMode != "" || h.SendModel || h.OmnigentMCP != nil || h.InjectSystemPrompt != nil
 }
 
 // located is a parser's complaint in one line, with the place.

@@ -38,10 +38,12 @@ harnesses:
     idle_timeout: 90s
     turn_timeout: 2h
     max_output: 64MiB
+  acp:agent: {adapter: acp, command: [a], model: m, session_id_mode: client, send_model: true, omnigent_mcp: false, inject_system_prompt: true, env_passthrough: [K]}
   acp:other: {adapter: stdio, command: [cat], max_output: 4096, idle_reap: 5m}
 `)
 	file, err := ReadFile(path)
 	require.NoError(t, err)
+	yes, no := true, false
 	require.Equal(t, &File{
 		Server: "https://example.org/base", Listen: "0.0.0.0:80",
 		Workspace: filepath.Join(filepath.Dir(path), "work"), State: "/var/lib/outrunner",
@@ -52,6 +54,10 @@ harnesses:
 				Adapter: "exec", Command: []string{"python3", "answer.py", "{message}"},
 				Env: map[string]string{"A": "b"}, PassEnv: []string{"OPENAI_API_KEY"},
 				IdleTimeout: Duration(90 * time.Second), TurnTimeout: Duration(2 * time.Hour), MaxOutput: 64 << 20,
+			},
+			"acp:agent": {
+				Adapter: "acp", Command: []string{"a"}, Model: "m", SessionIDMode: "client", SendModel: true,
+				OmnigentMCP: &no, InjectSystemPrompt: &yes, EnvPassthrough: []string{"K"},
 			},
 			"acp:other": {Adapter: "stdio", Command: []string{"cat"}, MaxOutput: 4096, IdleReap: Duration(5 * time.Minute)},
 		},
@@ -78,6 +84,8 @@ func TestReadFileNamesFileLineAndKey(t *testing.T) {
 		{"harnesses:\n  a: {adapter: exec, command: [x], max_output: 999999999999999GiB}\n", `too large`},
 		{"harnesses:\n  a: {adapter: exec, command: [x], idle_timeout: soon}\n", `, line 2: "soon" is not a duration`},
 		{"harnesses:\n  a: {adapter: exec, command: [x], idle_timeout: -1s}\n", `harnesses: "a": a timeout is negative`},
+		{"harnesses:\n  a: {adapter: exec, command: [x], model: m}\n", `are for adapter: acp`},
+		{"harnesses:\n  a: {adapter: acp, command: [x], session_id_mode: m}\n", `session_id_mode is "m"; write server or client`},
 		{"harnesses:\n  a: {command: [x]}\n", `harnesses: "a": adapter is missing`},
 		{"harnesses:\n  a: {adapter: exec}\n", `harnesses: "a": command is missing`},
 	} {

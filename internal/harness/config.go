@@ -19,6 +19,17 @@ import (
 // for bash. A definition of that id in Config takes its place.
 const Shell = "acp:shell"
 
+// DefaultShell is the definition of Shell.
+func DefaultShell() Definition {
+	return Definition{Adapter: AdapterExec, Command: []string{"bash", "-c", exec.Placeholder}}
+}
+
+// Check tells whether a definition can work. New refuses one that cannot.
+func Check(id string, d Definition) error {
+	_, err := d.check("harnesses."+id, adapters())
+	return err
+}
+
 // The limits of a definition that sets none.
 const (
 	DefaultIdleReap    = time.Hour
@@ -110,9 +121,7 @@ func (cfg Config) check(table map[string]adapter) (Config, error) {
 	if err := checkPassEnv("pass_env", cfg.PassEnv); err != nil {
 		return cfg, err
 	}
-	harnesses := map[string]Definition{
-		Shell: {Adapter: AdapterExec, Command: []string{"bash", "-c", exec.Placeholder}},
-	}
+	harnesses := map[string]Definition{Shell: DefaultShell()}
 	maps.Copy(harnesses, cfg.Harnesses)
 	for id, def := range harnesses {
 		if harnesses[id], err = def.check("harnesses."+id, table); err != nil {
