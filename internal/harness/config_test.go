@@ -5,9 +5,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/outrunner/outrunner/internal/harness/acp"
+	"github.com/outrunner/outrunner/internal/harness/guard"
 	"github.com/outrunner/outrunner/runner/wire"
 )
 
@@ -34,6 +37,9 @@ func TestConfigErrorsNameTheKey(t *testing.T) {
 		"pass secret":     {with(func(d *Definition) { d.PassEnv = []string{"OMNIGENT_RUNNER_ID"} }), "harnesses.acp:mine.pass_env: OMNIGENT_RUNNER_ID"},
 		"pass secret all": {Config{Guard: []string{"g"}, PassEnv: []string{"OUTRUNNER_TOKEN"}}, "pass_env: OUTRUNNER_TOKEN"},
 		"no guard":        {Config{}, "no guard command"},
+		"for agents":      {with(func(d *Definition) { d.ACP.SendModel = true }), "harnesses.acp:mine: model, session_id_mode"},
+		"no placeholder": {with(func(d *Definition) { d.Adapter, d.Command = AdapterACP, []string{"a", "{message}"} }),
+			"{message} is for the adapter exec"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -50,6 +56,42 @@ func TestTraits(t *testing.T) {
 	require.Equal(t, wire.Traits{OneMessagePerTurn: true}, traits)
 	_, ok = m.Traits("acp:other")
 	require.False(t, ok)
+}
+
+func TestAnAgentIsSilentForAShorterTime(t *testing.T) {
+	agent := Definition{Adapter: AdapterACP, Command: []string{"agent"}, ACP: acp.Options{Model: "m"}}
+	patient := agent
+	patient.IdleTimeout = time.Hour
+	m, err := New(Config{Guard: []string{"g"}, Harnesses: map[string]Definition{"acp:a": agent, "acp:b": patient}})
+	require.NoError(t, err)
+	require.Equal(t, DefaultAgentIdleTimeout, m.cfg.Harnesses["acp:a"].IdleTimeout)
+	require.Equal(t, time.Hour, m.cfg.Harnesses["acp:b"].IdleTimeout)
+	require.Equal(t, DefaultIdleTimeout, m.cfg.Harnesses[Shell].IdleTimeout)
+	traits, _ := m.Traits("acp:a")
+	require.Equal(t, wire.Traits{Resume: true, History: true}, traits)
+	require.NoError(t, Check("acp:a", agent))
+	require.ErrorContains(t, Check("acp:a", Definition{Adapter: AdapterACP}), "harnesses.acp:a.command is empty")
+}
+
+// An agent gets the environment of every other program.
+func TestTheEnvironmentOfAnAgent(t *testing.T) {
+	t.Setenv("OUTRUNNER_TEST_PASSED", "1")
+	t.Setenv("OUTRUNNER_TEST_KEPT", "1")
+	dir := t.TempDir()
+	self, err := guard.Self()
+	require.NoError(t, err)
+	m, err := New(Config{Guard: self, Workspace: dir, Harnesses: map[string]Definition{"acp:a": {
+		Adapter: AdapterACP, Command: []string{"sh", "-c", "env > env; exit 1"}, PassEnv: []string{"OUTRUNNER_TEST_PASSED"},
+	}}})
+	require.NoError(t, err)
+	start := message("t", "x")
+	start.Harness = "acp:a"
+	require.Equal(t, wire.CodeExitStatus, m.Turn(t.Context(), start, newScreen().emit).Error.Code)
+	text, err := os.ReadFile(filepath.Join(dir, "env"))
+	require.NoError(t, err)
+	require.Contains(t, string(text), "OUTRUNNER_TEST_PASSED=1")
+	require.NotContains(t, string(text), "OUTRUNNER_TEST_KEPT")
+	require.NotContains(t, string(text), "OUTRUNNER_TURN_ID")
 }
 
 func TestAnUnknownHarnessIsAFailedTurn(t *testing.T) {

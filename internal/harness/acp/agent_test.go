@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // scripted is an agent that does what it is told: each line of a prompt that
@@ -108,6 +109,7 @@ func (a *scripted) serve(m rpc) {
 	case "session/set_model", "session/set_config_option":
 		var p struct{ ModelID, Value string }
 		_ = json.Unmarshal(m.Params, &p)
+		a.say("switching") // before the prompt: it belongs to no turn
 		if a.model = p.ModelID + p.Value; a.model == "bad" {
 			a.refuse(m, -32602, "no such model")
 		} else if a.is("stubborn") {
@@ -218,6 +220,12 @@ func (a *scripted) command(m rpc, command string) bool {
 		a.write(rest)
 	case "bytes":
 		a.update("{\"sessionUpdate\":\"agent_message_chunk\",\"content\":{\"type\":\"text\",\"text\":\"a\xffb\\u0000\"}}")
+	case "blob":
+		n, _ := strconv.Atoi(rest)
+		a.write(`{"jsonrpc":"2.0","id":77,"result":"` + strings.Repeat("\xff", n) + `"}`)
+	case "pause":
+		d, _ := time.ParseDuration(rest)
+		<-time.After(d)
 	case "long":
 		n, _ := strconv.Atoi(rest)
 		a.say(strings.Repeat("x", n))

@@ -3,6 +3,7 @@ package acp
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -31,6 +32,7 @@ func TestNoise(t *testing.T) {
 func TestBytesThatAreNoText(t *testing.T) {
 	s := newStage(t)
 	require.Equal(t, `a\xffb\x00`, s.do("bytes"))
+	require.Equal(t, "ok", s.do("blob 4000000", "say ok"), "made visible it is too long, and is skipped")
 }
 
 func TestNotAnAgent(t *testing.T) {
@@ -84,4 +86,20 @@ func TestUpdatesAfterTheAnswer(t *testing.T) {
 	require.NoError(t, s.pool.Close(t.Context(), "s"), "all that it wrote has been read now")
 	require.Empty(t, s.text())
 	require.Equal(t, "x", s.do("say x"))
+}
+
+// A reader that is slow slows the agent down; nothing is lost, and the agent is
+// not taken for silent.
+func TestASlowReader(t *testing.T) {
+	s := newStage(t)
+	s.cfg.IdleTimeout = 300 * time.Millisecond
+	first := true
+	s.emit = func(e wire.HarnessEvent) error {
+		if first && e.Type == wire.TextDelta {
+			first = false
+			<-time.After(3 * s.cfg.IdleTimeout)
+		}
+		return nil
+	}
+	require.Equal(t, 20000, strings.Count(s.do("flood 20000"), " "))
 }

@@ -206,6 +206,7 @@ func TestModels(t *testing.T) {
 		text, end := s.run(big("seen"))
 		s.completed(end)
 		require.Contains(t, text, method+" session/prompt] cancels 0 model big")
+		require.NotContains(t, text, "switching")
 		text, end = s.run(big("seen"))
 		s.completed(end)
 		require.Equal(t, 1, strings.Count(text, method), "it has that already")

@@ -87,17 +87,17 @@ func TestSilence(t *testing.T) {
 	_, end := s.run(script("hang"))
 	s.failed(end, wire.CodeTimeout, "wrote nothing for 500ms")
 
-	// A question, and a tool that runs, hold the clock.
-	r, ended := s.begin(script("ask plain", `update {"sessionUpdate":"tool_call","toolCallId":"a","title":"b"}`, "say on", "ask plain"))
-	first := s.asked(1)
+	// A question holds the clock, and so does a tool that runs.
+	r, ended := s.begin(script("ask plain", "say on"))
+	question := s.asked(1)
 	<-time.After(2 * s.cfg.IdleTimeout)
 	require.True(t, r.Waits())
-	reply(t, r, first, wire.Accept, "")
-	s.untilText("on")
-	second := s.asked(2)
-	require.True(t, r.Waits())
-	reply(t, r, second, wire.Accept, "")
+	reply(t, r, question, wire.Accept, "")
 	s.completed(s.await(ended))
+	require.False(t, r.Waits())
+	require.Equal(t, "on", s.do(`update {"sessionUpdate":"tool_call","toolCallId":"a","title":"b"}`, "pause 1200ms", "say on"))
+	_, end = s.run(script(`update {"sessionUpdate":"tool_call","toolCallId":"a","title":"b","status":"completed"}`, "pause 1200ms", "say on"))
+	s.failed(end, wire.CodeTimeout, "wrote nothing for 500ms")
 }
 
 func TestDeath(t *testing.T) {
