@@ -32,7 +32,7 @@ func TestNoise(t *testing.T) {
 func TestBytesThatAreNoText(t *testing.T) {
 	s := newStage(t)
 	require.Equal(t, `a\xffb\x00`, s.do("bytes"))
-	require.Equal(t, "ok", s.do("blob 4000000", "say ok"), "made visible it is too long, and is skipped")
+	require.Equal(t, "ok", s.do("blob 1700000", "say ok"), "made visible it is too long, and is skipped")
 }
 
 func TestNotAnAgent(t *testing.T) {

@@ -2,6 +2,9 @@ package acp
 
 import "encoding/json"
 
+// maxTokens is more than any context has.
+const maxTokens = 1e12
+
 // spending takes what the agent says about its context and the session's cost.
 func (r *Run) spending(s *peer, raw json.RawMessage) {
 	var u struct {
@@ -13,7 +16,7 @@ func (r *Run) spending(s *peer, raw json.RawMessage) {
 	}
 	// A part of another form is left out.
 	_ = json.Unmarshal(raw, &u)
-	if u.Used > 0 {
+	if u.Used > 0 && u.Used < maxTokens {
 		r.context = int(u.Used)
 	}
 	if u.Cost == nil || u.Cost.Currency != "USD" {

@@ -2,7 +2,7 @@ package keep
 
 import (
 	"bytes"
-	"fmt"
+	"encoding/hex"
 	"strings"
 	"unicode/utf8"
 )
@@ -30,7 +30,7 @@ func Visible(text []byte) []byte {
 	for len(text) > 0 {
 		c, n := utf8.DecodeRune(text)
 		if c == utf8.RuneError && n == 1 {
-			fmt.Fprintf(&out, `\\x%02x`, text[0])
+			out.Write(hex.AppendEncode([]byte(`\\x`), text[:1]))
 		} else {
 			out.Write(text[:n])
 		}
