@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/outrunner/outrunner/internal/config"
@@ -43,6 +45,7 @@ func definition(h config.Harness) harness.Definition {
 		IdleTimeout: time.Duration(h.IdleTimeout), TurnTimeout: time.Duration(h.TurnTimeout), MaxOutput: int64(h.MaxOutput),
 		IdleReap: time.Duration(h.IdleReap),
 		ACP: acp.Options{
+			NoTools: h.OmnigentMCP != nil && !*h.OmnigentMCP,
 			Model: h.Model, ClientSessionID: h.SessionIDMode == config.SessionIDClient, SendModel: h.SendModel,
 			KeepSystemPrompt: h.InjectSystemPrompt != nil && !*h.InjectSystemPrompt,
 		},
@@ -57,6 +60,21 @@ func (s runnerSetup) harnesses(table map[string]harness.Definition) (*harness.Ma
 	}
 	return harness.New(harness.Config{
 		Harnesses: table, Workspace: s.workspace, PassEnv: s.file.PassEnv, Guard: self, Log: s.log,
-		OnSpawn: func() { runner.CrashAt("spawned") },
+		Tools: s.tools(), OnSpawn: func() { runner.CrashAt("spawned") },
 	})
+}
+
+// tools is how programs reach the runner's tools, nothing where there is no
+// socket for them.
+func (s runnerSetup) tools() harness.Tools {
+	socket := toolSocket(s.room.Dir)
+	self, err := os.Executable()
+	switch {
+	case socket == "": // serveTools has said so
+		return harness.Tools{}
+	case err != nil:
+		s.log.Warn("agents get no tools by MCP: this program cannot be found", "err", err)
+		return harness.Tools{}
+	}
+	return harness.Tools{Command: []string{self, "mcp", "--state", filepath.Dir(s.room.Dir)}, Socket: socket}
 }

@@ -59,8 +59,7 @@ type Harness struct {
 	SessionIDMode string `yaml:"session_id_mode"`
 	// SendModel has session/new name the model.
 	SendModel bool `yaml:"send_model"`
-	// OmnigentMCP lends the runner's tools to the agent; nil is true. There are
-	// none to lend yet.
+	// OmnigentMCP lends the runner's tools to the agent; nil is true.
 	OmnigentMCP *bool `yaml:"omnigent_mcp"`
 	// InjectSystemPrompt tells the agent the instructions of its definition; nil
 	// is true.

@@ -66,12 +66,28 @@ type Config struct {
 	// GuardLimit is how much longer than these a guard may take to end its
 	// program; then it is taken for hung and killed. 0 is DefaultGuardLimit.
 	GuardLimit time.Duration
+	// Tools is how a program reaches the runner's tools; the zero value lends
+	// none.
+	Tools Tools
 	// OnSpawn is called in each turn after its program was started and before
 	// any of its output is read. nil does nothing.
 	OnSpawn func()
 	// Log is where what no turn can tell goes. nil is nowhere.
 	Log *slog.Logger
 }
+
+// Tools is how a program reaches the runner's tools.
+type Tools struct {
+	// Command is the argv of an MCP server that has them; --session and the
+	// session's id are added.
+	Command []string
+	// Socket is where that server finds them. Every program is told, so that it
+	// can start one by itself.
+	Socket string
+}
+
+// envTools tells a program where the runner's tools are.
+const envTools = "OUTRUNNER_TOOLS"
 
 // Definition is one harness.
 type Definition struct {

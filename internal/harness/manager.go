@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 
@@ -51,7 +52,8 @@ func (m *Manager) Turn(ctx context.Context, start wire.TurnStart, emit func(wire
 	}
 	run := m.adapters[def.Adapter].prepare(def, turn.Config{
 		Harness: start.Harness, Command: def.Command, Guard: m.cfg.Guard, Dir: dir,
-		Env:         environment(os.Environ(), slices.Concat(m.cfg.PassEnv, def.PassEnv), dir, start.Session, start.Turn, def.Env),
+		Env:         environment(os.Environ(), slices.Concat(m.cfg.PassEnv, def.PassEnv), dir, start.Session, start.Turn, m.set(def)),
+		Tools:       m.cfg.Tools.Command,
 		IdleTimeout: def.IdleTimeout, TurnTimeout: def.TurnTimeout, MaxOutput: def.MaxOutput, IdleReap: def.IdleReap,
 		InterruptGrace: m.cfg.InterruptGrace, TerminateGrace: m.cfg.TerminateGrace, GuardLimit: m.cfg.GuardLimit,
 		OnSpawn: m.cfg.OnSpawn, Log: m.cfg.Log,
@@ -65,6 +67,16 @@ func (m *Manager) Turn(ctx context.Context, start wire.TurnStart, emit func(wire
 	}
 	defer leave()
 	return run.Do(ctx, emit)
+}
+
+// set is what a program's environment has besides the basics.
+func (m *Manager) set(def Definition) map[string]string {
+	if m.cfg.Tools.Socket == "" {
+		return def.Env
+	}
+	vars := map[string]string{envTools: m.cfg.Tools.Socket}
+	maps.Copy(vars, def.Env)
+	return vars
 }
 
 // Interrupt asks a running turn to stop, and has its guard insist. It returns

@@ -122,7 +122,7 @@ printf '{"type":"response.completed"}\n'; done`
 func TestAKeptProgram(t *testing.T) {
 	t.Setenv("CANARY_KEY", "canary-value")
 	t.Setenv("OUTRUNNER_TOKEN", "canary-value")
-	m := manager(t, keeping("sh", "-c", echo))
+	m := manager(t, keeping("sh", "-c", echo), func(cfg *Config) { cfg.Tools.Socket = "/run/tools.sock" })
 	one, end := collect(m, told("t", "a"), "")
 	require.Equal(t, wire.TurnEnd{Outcome: wire.Completed}, end)
 	two, end := collect(m, told("u", "b"), "")
@@ -132,6 +132,7 @@ func TestAKeptProgram(t *testing.T) {
 	require.NotContains(t, one, "CANARY")
 	require.NotContains(t, one, "OUTRUNNER_TURN_ID")
 	require.Contains(t, one, "OUTRUNNER_SESSION_ID=session;")
+	require.Contains(t, one, "OUTRUNNER_TOOLS=/run/tools.sock;")
 
 	require.NoError(t, m.Close(t.Context(), "session"))
 	three, end := collect(m, told("v", "c"), "")

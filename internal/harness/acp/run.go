@@ -31,6 +31,8 @@ type Options struct {
 	ClientSessionID bool
 	// SendModel: session/new names the model.
 	SendModel bool
+	// NoTools: the agent is not lent the runner's tools.
+	NoTools bool
 	// KeepSystemPrompt: the agent has instructions of its own, and is not given
 	// those of the definition.
 	KeepSystemPrompt bool

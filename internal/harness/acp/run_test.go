@@ -38,6 +38,13 @@ func TestTheHandshake(t *testing.T) {
 	require.Contains(t, env, "MINE=1")
 	require.NotContains(t, env, "OUTRUNNER_TURN_ID", "it outlives its turn")
 
+	s = newStage(t)
+	s.cfg.Tools = []string{"outrunner", "mcp"}
+	require.JSONEq(t, `{"cwd":"`+s.cfg.Dir+`","mcpServers":[{"name":"outrunner","command":"outrunner","args":["mcp","--session","s"],"env":[]}]}`, s.do("first"))
+	s = newStage(t)
+	s.cfg.Tools, s.opts = []string{"outrunner", "mcp"}, Options{NoTools: true}
+	require.Contains(t, s.do("first"), `"mcpServers":[]`)
+
 	s = newStage(t, "client")
 	s.opts = Options{ClientSessionID: true, SendModel: true, Model: "big"}
 	var first struct{ SessionID, Model string }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/coder/acp-go-sdk"
@@ -78,7 +79,7 @@ func (r *Run) open(ctx context.Context, s *peer) error {
 func (r *Run) load(ctx context.Context, s *peer) error {
 	raw, err := r.signingIn(ctx, s, func() (json.RawMessage, error) {
 		return request(ctx, s, loadTimeout, acp.AgentMethodSessionLoad, acp.LoadSessionRequest{
-			SessionId: acp.SessionId(r.start.Native), Cwd: r.cfg.Dir, McpServers: []acp.McpServer{},
+			SessionId: acp.SessionId(r.start.Native), Cwd: r.cfg.Dir, McpServers: r.toolServers(),
 		}, nil, nil)
 	})
 	if errors.Is(err, errLate) {
@@ -96,6 +97,17 @@ func (r *Run) load(ctx context.Context, s *peer) error {
 	return nil
 }
 
+// toolServers lends the agent the runner's tools.
+func (r *Run) toolServers() []acp.McpServer {
+	if len(r.cfg.Tools) == 0 || r.opts.NoTools {
+		return []acp.McpServer{}
+	}
+	return []acp.McpServer{{Stdio: &acp.McpServerStdio{
+		Name: "outrunner", Command: r.cfg.Tools[0], Env: []acp.EnvVariable{},
+		Args: slices.Concat(r.cfg.Tools[1:], []string{"--session", r.start.Session}),
+	}}}
+}
+
 // newSession is session/new with the keys that some agents want besides.
 type newSession struct {
 	Cwd        string          `json:"cwd"`
@@ -106,7 +118,7 @@ type newSession struct {
 
 // create begins a new session.
 func (r *Run) create(ctx context.Context, s *peer) error {
-	params := newSession{Cwd: r.cfg.Dir, McpServers: []acp.McpServer{}}
+	params := newSession{Cwd: r.cfg.Dir, McpServers: r.toolServers()}
 	if r.opts.ClientSessionID {
 		params.SessionID = rand.Text()
 	}

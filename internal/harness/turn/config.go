@@ -6,7 +6,7 @@ import (
 )
 
 // Config is what one turn needs to know about its program. Every field but
-// OnSpawn must be set.
+// Tools and OnSpawn must be set.
 type Config struct {
 	Harness string   // its id in the config file, for sentences
 	Command []string // argv
@@ -22,6 +22,10 @@ type Config struct {
 	InterruptGrace time.Duration // from interrupt to terminate
 	TerminateGrace time.Duration // from terminate to kill
 	GuardLimit     time.Duration // how much longer a guard may take before it is killed
+
+	// Tools is the argv of an MCP server with the runner's tools, to which
+	// --session and the session's id are to be added; nil is none.
+	Tools []string
 
 	// OnSpawn is called when the program runs and nothing of what it writes in
 	// this turn has been read.
