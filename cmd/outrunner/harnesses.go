@@ -46,7 +46,7 @@ func definition(h config.Harness) harness.Definition {
 		IdleReap: time.Duration(h.IdleReap),
 		ACP: acp.Options{
 			NoTools: h.OmnigentMCP != nil && !*h.OmnigentMCP,
-			Model: h.Model, ClientSessionID: h.SessionIDMode == config.SessionIDClient, SendModel: h.SendModel,
+			Model:   h.Model, ClientSessionID: h.SessionIDMode == config.SessionIDClient, SendModel: h.SendModel,
 			KeepSystemPrompt: h.InjectSystemPrompt != nil && !*h.InjectSystemPrompt,
 		},
 	}
