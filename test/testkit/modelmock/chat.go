@@ -15,6 +15,9 @@ const (
 	slowLimit = 2400
 )
 
+// readInbox is the tool that a message may ask for.
+const readInbox = "sys_read_inbox"
+
 // chat answers one request.
 func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	var q request
@@ -50,14 +53,29 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		http.Error(w, `{"error":{"message":"the model is broken","type":"invalid_request_error"}}`, http.StatusBadRequest)
 		return
-	case "SLOW":
-		if !a.count(r) {
+	case "TOOLS":
+		var names []string
+		for _, t := range q.Tools {
+			names = append(names, t.Function.Name)
+		}
+		a.say(strings.Join(names, " "))
+	case "CALL":
+		name, args, _ := strings.Cut(rest, " ")
+		a.use(q, name, args)
+		return
+	case "SLOW", "LINES":
+		after := map[string]string{"SLOW": " ", "LINES": "\n"}[word]
+		if !a.count(r, after) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.cuts++
 			return
 		}
 	default:
+		if strings.Contains(user, readInbox) {
+			a.use(q, readInbox, "{}")
+			return
+		}
 		a.say(Greeting)
 	}
 	a.end("stop")
@@ -66,7 +84,7 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 // keyword finds the word that steers the answer, and what follows it in its line.
 func keyword(user string) (word, rest string) {
 	for line := range strings.SplitSeq(user, "\n") {
-		for _, word := range []string{"SAY", "SHELL", "RECALL", "FAIL", "SLOW"} {
+		for _, word := range []string{"SAY", "SHELL", "RECALL", "FAIL", "SLOW", "LINES", "TOOLS", "CALL"} {
 			if at := strings.Index(line, word); at >= 0 {
 				return word, strings.TrimSpace(line[at+len(word):])
 			}
@@ -111,18 +129,36 @@ func (a *answer) shell(command string) {
 	if err != nil {
 		return // it has only strings
 	}
+	a.call("bash", string(args))
+}
+
+// use calls the tool whose name ends so: agents put a word of their own before
+// the names of tools that they were lent.
+func (a *answer) use(q request, name, args string) {
+	for _, t := range q.Tools {
+		if strings.HasSuffix(t.Function.Name, name) {
+			a.call(t.Function.Name, args)
+			return
+		}
+	}
+	a.say("There is no tool " + name)
+	a.end("stop")
+}
+
+func (a *answer) call(name, args string) {
 	a.chunk(map[string]any{"role": "assistant", "tool_calls": []any{map[string]any{
-		"index": 0, "id": "call_1", "type": "function", "function": map[string]string{"name": "bash", "arguments": string(args)},
+		"index": 0, "id": fmt.Sprintf("call_%d", time.Now().UnixNano()), "type": "function",
+		"function": map[string]string{"name": name, "arguments": args},
 	}}}, nil, nil)
 	a.end("tool_calls")
 }
 
 // count streams numbers. false means that the reader has left.
-func (a *answer) count(r *http.Request) bool {
+func (a *answer) count(r *http.Request, after string) bool {
 	beat := time.NewTicker(slowBeat)
 	defer beat.Stop()
 	for i := range slowLimit {
-		a.say(fmt.Sprintf("%d ", i))
+		a.say(fmt.Sprintf("%d%s", i, after))
 		select {
 		case <-r.Context().Done():
 			return false
