@@ -23,6 +23,10 @@ const (
 	maxAnswer = 256 << 20
 )
 
+// extras is the header that asks the server for what it tells beyond the
+// Omnigent API: here, which messages a response answers.
+const extras = "X-Outrunner-Extras"
+
 // Client calls one server. Make it with New, end it with Close.
 type Client struct {
 	base  *url.URL
@@ -88,6 +92,7 @@ func (c *Client) do(ctx context.Context, method, path string, header http.Header
 	for name, values := range header {
 		request.Header[name] = values
 	}
+	request.Header.Set(extras, "1")
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}

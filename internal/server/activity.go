@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"strings"
 
 	"github.com/outrunner/outrunner/internal/server/store"
 )
@@ -16,7 +17,15 @@ const (
 // noteDelegated stores in the parent that it has a new child. The runner that
 // made the child tells it on the parent's stream, perhaps more than once.
 func noteDelegated(ctx context.Context, tx *store.Tx, child *store.Session) error {
-	return noteActivity(ctx, tx, child, activityDelegated, "", dict{"title": orNull(child.Title)})
+	return noteActivity(ctx, tx, child, activityDelegated, "", dict{"title": orNull(shortTitle(child))})
+}
+
+// shortTitle is a child's title without the name of its agent.
+func shortTitle(child *store.Session) string {
+	if _, name, ok := strings.Cut(child.Title, ":"); ok && name != "" {
+		return name
+	}
+	return child.Title
 }
 
 // noteReturned stores in the parent how a turn of its child ended, once per
@@ -25,7 +34,7 @@ func noteReturned(ctx context.Context, tx *store.Tx, child *store.Session, turn,
 	if child.ParentID == "" {
 		return nil
 	}
-	return noteActivity(ctx, tx, child, activityReturned, turn, dict{"title": orNull(child.Title), "status": how})
+	return noteActivity(ctx, tx, child, activityReturned, turn, dict{"title": orNull(shortTitle(child)), "status": how})
 }
 
 func noteActivity(ctx context.Context, tx *store.Tx, child *store.Session, what, turn string, resource dict) error {
@@ -33,8 +42,9 @@ func noteActivity(ctx context.Context, tx *store.Tx, child *store.Session, what,
 	if err != nil {
 		return err
 	}
-	_, err = storeItem(ctx, tx, &store.Item{Session: child.ParentID, Type: "resource_event", Status: "completed", Data: data,
-		ResponseID: "subagent_" + child.ID, SourceID: shortHash(what + ":" + child.ID + ":" + turn)})
+	id := shortHash(what + ":" + child.ID + ":" + turn)
+	_, err = storeItem(ctx, tx, &store.Item{ID: id, Session: child.ParentID, Type: "resource_event", Status: "completed", Data: data,
+		ResponseID: "subagent_" + id, SourceID: id})
 	return err
 }
 
@@ -52,6 +62,6 @@ func (s *Server) relayCreated(ctx context.Context, session string, fields map[st
 		if err := noteDelegated(ctx, tx, child); err != nil {
 			return err
 		}
-		return tx.Emit(session, typeCreated, fields)
+		return emit(tx, session, typeCreated, fields)
 	})
 }

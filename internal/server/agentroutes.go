@@ -48,6 +48,20 @@ func (s *Server) sessionAgent(r *http.Request) (*agent, error) {
 	return s.agent(r.Context(), ses.AgentID)
 }
 
+// getOfferedAgent is GET /v1/agents/{id}.
+func (s *Server) getOfferedAgent(w http.ResponseWriter, r *http.Request) error {
+	id := bareID(r.PathValue("agent_id"))
+	if !isID(id) {
+		return sessionNotFound()
+	}
+	a, err := s.agent(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	answer(w, s.log, http.StatusOK, agentObject(a))
+	return nil
+}
+
 func (s *Server) getAgent(w http.ResponseWriter, r *http.Request) error {
 	a, err := s.sessionAgent(r)
 	if err != nil {

@@ -36,7 +36,7 @@ func newAgent(spec *wire.Spec, digest, source string, pack func() ([]byte, error
 	a := &agent{pack: pack, Agent: store.Agent{Owner: ownerLocal, Name: spec.Name, Source: source, Digest: digest, Spec: placeless(spec)}}
 	switch source {
 	case sourceUpload:
-		a.ID = shortHash("uploaded:" + ownerLocal + "\x00" + spec.Name + "\x00" + digest)
+		a.ID = shortHash("uploaded:" + ownerLocal + "\x00" + spec.Name + "\x00" + digest + "\x000") // "0": the first of its content
 	default:
 		a.ID = shortHash("builtin:" + spec.Name)
 	}

@@ -79,7 +79,7 @@ func (s *Server) upload(ctx context.Context, bundle []byte) (a *agent, err error
 	dir := filepath.Join(parent, "agent")
 	_, err = agentspec.Extract(bytes.NewReader(bundle), dir)
 	if err == nil {
-		a, err = loadFolder(dir, sourceUpload)
+		a, err = loadUpload(dir, bundle)
 	}
 	if errors.Is(err, wire.ErrRejected) {
 		return nil, badInput("the bundle can not be used: %v", err)
@@ -87,6 +87,18 @@ func (s *Server) upload(ctx context.Context, bundle []byte) (a *agent, err error
 	if err != nil {
 		return nil, err
 	}
-	a.pack = func() ([]byte, error) { return bundle, nil }
 	return a, s.version(ctx, a)
+}
+
+// loadUpload reads an unpacked bundle; the agent's id follows from its files.
+func loadUpload(dir string, bundle []byte) (*agent, error) {
+	spec, err := agentspec.Load(dir)
+	if err != nil {
+		return nil, err
+	}
+	digest, err := contentDigest(bundle)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", wire.ErrRejected, err)
+	}
+	return newAgent(spec, digest, sourceUpload, func() ([]byte, error) { return bundle, nil }), nil
 }

@@ -53,8 +53,8 @@ func tellParent(ctx context.Context, tx *store.Tx, child *store.Session) error {
 	if err != nil {
 		return err
 	}
-	return ignoreNotFound(tx.Emit(child.ParentID, typeChildUpdated,
-		dict{"type": typeChildUpdated, "conversation_id": child.ParentID, "child": row}))
+	return ignoreNotFound(emit(tx, child.ParentID, typeChildUpdated,
+		dict{"type": typeChildUpdated, "conversation_id": child.ParentID, "child_session_id": child.ID, "child": row}))
 }
 
 // childReader is what a summary reads, inside of a change or outside.
@@ -90,6 +90,6 @@ func childSummary(ctx context.Context, db childReader, ses *store.Session) (dict
 	return dict{"id": ses.ID, "object": "child_session", "parent_session_id": ses.ParentID, "title": orNull(ses.Title), "task_summary": nil,
 		"tool": orNull(tool), "session_name": orNull(name), "kind": ses.Kind(), "created_at": ses.CreatedAt, "updated_at": ses.UpdatedAt,
 		"agent_id": ses.AgentID, "agent_name": nil, "current_task_id": nil, "current_task_status": orNull(state), "busy": state == taskInProgress,
-		"labels": ses.Labels, "last_task_error": rawOrNull(ses.Error), "last_message_preview": preview,
-		"pending_elicitations_count": 0, "routed_model": nil, "routing_decision_id": nil}, nil
+		"labels": ses.Labels, "last_task_error": lastError(ses), "last_message_preview": preview,
+		"pending_elicitations_count": ses.Questions, "routed_model": nil, "routing_decision_id": nil}, nil
 }

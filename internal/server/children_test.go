@@ -65,7 +65,7 @@ func TestAChildSession(t *testing.T) {
 		"title": "worker:1", "labels": map[string]string{"omnigent.subagent.dispatch_id": "w1"}, "model_override": "m"})
 	for k, want := range map[string]any{"kind": "sub_agent", "parent_session_id": root, "root_conversation_id": root, "sub_agent_name": "worker",
 		"agent_name": "worker", "runner_id": r.id(), "title": "worker:1", "labels": map[string]any{"omnigent.subagent.dispatch_id": "w1"},
-		"harness": "acp:worker", "llm_model": "m", "status": "idle"} {
+		"harness": "acp:worker", "llm_model": "small", "status": "idle"} {
 		require.Equal(t, want, out[k], k)
 	}
 	worker := out["id"].(string)
@@ -272,7 +272,7 @@ func TestARunnerTellsOfItsChild(t *testing.T) {
 	require.Equal(t, "resource_event", row["type"])
 	require.Equal(t, "session.subagent.delegated", row["event_type"])
 	require.Equal(t, child, row["resource_id"])
-	require.Equal(t, map[string]any{"title": "w:1"}, row["resource"])
+	require.Equal(t, map[string]any{"title": "1"}, row["resource"])
 	require.Len(t, items, 2)
 }
 

@@ -57,6 +57,9 @@ type Timing struct {
 	Init time.Duration
 	// Tool bounds a tool call at the runner. Default 2 h.
 	Tool time.Duration
+	// ArchiveStop is how long an archived session may still run, so that the user
+	// can think again. Default 8 s.
+	ArchiveStop time.Duration
 	// StorageRetry is the wait before a runner's event is stored again after the
 	// database failed. Default 0.5 s.
 	StorageRetry time.Duration
@@ -81,6 +84,7 @@ func (t Timing) withDefaults() Timing {
 	set(&t.Control, 5*time.Second)
 	set(&t.Init, 10*time.Second)
 	set(&t.Tool, 2*time.Hour)
+	set(&t.ArchiveStop, 8*time.Second)
 	set(&t.StorageRetry, 500*time.Millisecond)
 	return t
 }

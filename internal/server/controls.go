@@ -51,7 +51,7 @@ func (s *Server) onInterrupt(ctx context.Context, _ Principal, session string, _
 		if err != nil {
 			return err
 		}
-		return tx.Emit(session, typeInterrupted, dict{"type": typeInterrupted,
+		return emit(tx, session, typeInterrupted, dict{"type": typeInterrupted,
 			"data": dict{"requested_at": time.Now().Unix(), "response_id": orNull(ses.ResponseID)}})
 	})
 	if err != nil {
@@ -121,20 +121,4 @@ func (s *Server) onRetry(ctx context.Context, _ Principal, session string, _ inp
 	s.attach(session, ses.RunnerID)
 	s.tasks.start(func(ctx context.Context) { s.restore(ctx, pr) }) // what it was told it is not told again
 	return dict{"queued": false, "recovered": true, "recovery": "already_connected"}, nil
-}
-
-// onApproval passes the user's answer to a question of the harness on.
-func (s *Server) onApproval(ctx context.Context, _ Principal, session string, ev inputEvent) (dict, error) {
-	data, err := object(ev.Data, "data")
-	if err != nil {
-		return nil, err
-	}
-	if text(data["elicitation_id"]) == "" {
-		return nil, badInput("an approval needs an elicitation_id")
-	}
-	status, here, err := s.control(ctx, session, dict{"type": "approval", "data": data})
-	if !here || !delivered(status, err) {
-		s.log.Warn("the runner did not take an approval", "session", session, "online", here, "status", status, "error", err)
-	}
-	return dict{"queued": false}, nil
 }

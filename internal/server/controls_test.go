@@ -11,7 +11,7 @@ import (
 func TestInterrupt(t *testing.T) {
 	s, r, session, input := started(t)
 	v := s.watch(session, "")
-	r.say(session, status(session, "running"), response("in_progress", "resp_1", []string{input}), preview("t:1", 0, "a"))
+	r.say(session, status(session, "running"), response("in_progress", "resp_1", []string{input}), question("e", "May I?"), preview("t:1", 0, "a"))
 	v.until("response.output_text.delta")
 	require.Equal(t, map[string]any{"queued": false}, s.post(session, "interrupt", nil))
 	require.Len(t, r.requests(session, "interrupt"), 1)

@@ -67,11 +67,11 @@ func (s *Server) createSession(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.answerSnapshot(w, r.Context(), http.StatusCreated, ses.ID, true)
+	return s.answerSnapshot(w, r.Context(), http.StatusCreated, ses.ID, readView(r))
 }
 
 // readCreate decodes a create's body; what is only kept comes apart.
-func readCreate(raw []byte, in *newSession) (map[string]json.RawMessage, error) {
+func readCreate(raw []byte, in any) (map[string]json.RawMessage, error) {
 	fields, err := object(raw, "the body")
 	if err != nil {
 		return nil, err
@@ -101,6 +101,11 @@ func (s *Server) create(ctx context.Context, p Principal, in newSession, setting
 	if !isNull(in.InitialInput) {
 		return nil, badInput("initial_input is not supported: post the message to the session's events")
 	}
+	effort, err := checkEffort(in.ReasoningEffort)
+	if err != nil {
+		return nil, err
+	}
+	in.ReasoningEffort = effort
 	ses := &store.Session{ID: store.NewID(), Owner: p.Owner, AgentID: in.AgentID, Title: in.Title, Labels: in.Labels, Status: statusIdle,
 		SubAgentName: in.SubAgentName, RunnerID: in.RunnerID, Workspace: in.Workspace, ModelOverride: in.ModelOverride,
 		HarnessOverride: in.HarnessOverride, ReasoningEffort: in.ReasoningEffort, ExternalSessionID: in.ExternalSessionID, Settings: settings}

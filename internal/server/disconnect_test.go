@@ -22,7 +22,7 @@ func TestDisconnect(t *testing.T) {
 	r.disconnect()
 	events := v.until("session.status")
 	require.Equal(t, []string{"response.failed", "session.status"}, types(events))
-	require.Equal(t, map[string]any{"code": "runner_disconnected", "message": "Runner disconnected unexpectedly."}, s.snapshot(session)["last_task_error"])
+	require.Equal(t, map[string]any{"code": "runner_disconnected", "message": "Runner disconnected unexpectedly.", "agent_name": "shell"}, s.snapshot(session)["last_task_error"])
 	require.Equal(t, "failed", s.snapshot(session)["status"])
 	require.Equal(t, "idle", s.snapshot(quiet)["status"])
 	s.restart()

@@ -21,6 +21,7 @@ type delta struct {
 	MessageID *string `json:"message_id"`
 	Index     *int64  `json:"index"`
 	Final     *bool   `json:"final"`
+	Sequence  *int64  `json:"sequence_number"` // always null
 }
 
 // drafts is the text that viewers saw of messages which are not stored yet, in

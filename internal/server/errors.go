@@ -16,8 +16,11 @@ type apiError struct {
 	status  int
 	code    string // {"error":{"code","message"}}; "" = {"detail": message}
 	message string
-	field   string // {"detail":[{type,loc,msg}]}: the field that is wrong
+	field   string // {"detail":[{type,loc,msg,input,ctx?}]}: the field that is wrong
 	kind    string // its type
+	place   string // where the field is: "body" or "query"
+	input   any    // what was given
+	ctx     any    // what would be right, nil for nothing
 }
 
 func (e *apiError) Error() string { return e.message }
@@ -34,8 +37,19 @@ func detail(status int, format string, args ...any) *apiError {
 
 // invalid makes a 422 that names a field.
 func invalid(field, kind, format string, args ...any) *apiError {
-	return &apiError{status: http.StatusUnprocessableEntity, field: field, kind: kind, message: fmt.Sprintf(format, args...)}
+	return &apiError{status: http.StatusUnprocessableEntity, field: field, kind: kind, place: "body", message: fmt.Sprintf(format, args...)}
 }
+
+// invalidQuery is invalid for a parameter of the query.
+func invalidQuery(field, given, kind, format string, args ...any) *apiError {
+	e := invalid(field, kind, format, args...)
+	e.place, e.input = "query", given
+	return e
+}
+
+// given adds what the sender gave, about what would be right.
+func (e *apiError) given(input any) *apiError { e.input = input; return e }
+func (e *apiError) about(ctx any) *apiError   { e.ctx = ctx; return e }
 
 func badInput(format string, args ...any) *apiError {
 	return refuse(http.StatusBadRequest, "invalid_input", format, args...)
@@ -52,7 +66,7 @@ func classify(err error) *apiError {
 	case errors.As(err, &api):
 		return api
 	case errors.Is(err, store.ErrNotFound):
-		return sessionNotFound()
+		return refuse(http.StatusNotFound, "not_found", "Session not found")
 	case errors.Is(err, store.ErrStaleCursor):
 		return refuse(http.StatusBadRequest, "stale_cursor", "The cursor is not in this list any more; start the listing again.")
 	case errors.Is(err, store.ErrUnavailable):
@@ -71,7 +85,11 @@ func fail(w http.ResponseWriter, log *slog.Logger, err error) {
 	var body any
 	switch {
 	case e.field != "":
-		body = map[string]any{"detail": []any{map[string]any{"type": e.kind, "loc": []string{"body", e.field}, "msg": e.message}}}
+		row := dict{"type": e.kind, "loc": []string{e.place, e.field}, "msg": e.message, "input": e.input}
+		if e.ctx != nil {
+			row["ctx"] = e.ctx
+		}
+		body = dict{"detail": []any{row}}
 	case e.code != "":
 		body = map[string]any{"error": map[string]any{"code": e.code, "message": e.message}}
 	default:

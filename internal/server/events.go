@@ -43,6 +43,11 @@ func (s *Server) eventHandlers() map[string]eventHandler {
 		"external_conversation_item": s.onExternalItem,
 		"external_output_text_delta": s.onExternalDelta,
 		"external_session_status":    s.onExternalStatus,
+
+		"mcp_elicitation":               s.onElicitation,
+		"external_elicitation_resolved": s.onExternalResolved,
+		"compact":                       s.onCompact,
+		"function_call_output":          s.onToolResult,
 	}
 }
 

@@ -298,3 +298,8 @@ func (s *site) external(session, response, source, text string) string {
 	require.Equal(s.t, false, out["queued"])
 	return out["item_id"].(string)
 }
+
+// question is a request for a human's answer.
+func question(id, message string) map[string]any {
+	return map[string]any{"type": typeQuestion, "elicitation_id": id, "params": map[string]any{"message": message}}
+}

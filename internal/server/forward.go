@@ -125,7 +125,11 @@ func (s *Server) forwardBody(ctx context.Context, p store.Pending) ([]byte, erro
 	if err != nil {
 		return nil, err
 	}
-	body := dict{"type": "message", "role": "user", "content": data["content"], "agent_id": a.ID, "model": a.Name,
+	content, err := s.inlined(ctx, ses.ID, data["content"])
+	if err != nil {
+		return nil, err
+	}
+	body := dict{"type": "message", "role": "user", "content": content, "agent_id": a.ID, "model": a.Name,
 		"has_mcp_servers": false, "browser_renderer_available": false, "persisted_item_id": p.Item.ID, "agent_revision": a.revision()}
 	for k, v := range map[string]string{"stable_id": p.Item.StableID, "model_override": ses.ModelOverride, "harness_override": ses.HarnessOverride} {
 		if v != "" {

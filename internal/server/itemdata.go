@@ -27,6 +27,9 @@ var required = map[string][]string{
 // common are the keys of an item that are not its type's.
 var common = []string{"id", "response_id", "type", "status", "created_at", "created_by"}
 
+// labelled are the types that say which agent made an item.
+var labelled = map[string]bool{"message": true, "function_call": true, "reasoning": true, "slash_command": true, "compaction": true}
+
 // newItem checks an item that a runner or a client sends, and makes it ready to
 // be stored. Of the fields it keeps those of the type; the label "agent" of the
 // input form becomes "model", as it is shown.
@@ -42,8 +45,8 @@ func newItem(session, typ string, fields map[string]json.RawMessage) (*store.Ite
 	for _, k := range common {
 		delete(data, k)
 	}
-	if v, ok := data["agent"]; ok {
-		if _, has := data["model"]; !has {
+	if v, ok := data["agent"]; ok && typ != "routing_decision" { // whose agent is a field of its own
+		if _, has := data["model"]; !has && labelled[typ] {
 			data["model"] = v
 		}
 		delete(data, "agent")

@@ -79,7 +79,7 @@ func TestARefusedMessageHasOneOutcome(t *testing.T) {
 	require.Equal(t, item, failure["item_id"])
 	snap := s.snapshot(session)
 	require.Equal(t, "failed", snap["status"])
-	require.Equal(t, failure, snap["last_task_error"])
+	require.Equal(t, map[string]any{"code": failure["code"], "message": failure["message"], "item_id": item, "agent_name": "shell"}, snap["last_task_error"])
 	require.Empty(t, snap["pending_inputs"])
 	require.Equal(t, item, s.items(session)[0]["id"], "the item stays")
 	require.Equal(t, "error", s.items(session)[1]["type"])

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/outrunner/outrunner/internal/server/store"
 )
@@ -26,7 +27,7 @@ func (s *Server) patchSession(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx := r.Context()
 	var runner *string
-	if v, ok := fields["runner_id"]; ok {
+	if v, ok := fields["runner_id"]; ok && !isNull(v) {
 		name := text(v)
 		if name != "" {
 			if err := s.checkRunner(ctx, name); err != nil {
@@ -43,6 +44,9 @@ func (s *Server) patchSession(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		for k, v := range fields {
+			if isNull(v) && known(k) { // as if it were not there
+				continue
+			}
 			event, err := patchField(tx, ses, k, v)
 			if err != nil {
 				return err
@@ -67,20 +71,21 @@ func (s *Server) patchSession(w http.ResponseWriter, r *http.Request) error {
 		}
 		s.attach(id, *runner)
 	}
-	for _, event := range tell {
-		s.tellRunner(ctx, id, event)
+	if string(fields["silent"]) != "true" {
+		for _, event := range tell {
+			s.tellRunner(ctx, id, event)
+		}
 	}
-	return s.answerSnapshot(w, ctx, http.StatusOK, id, false)
+	if string(fields["archived"]) == "true" {
+		s.stopArchived(id)
+	}
+	return s.answerSnapshot(w, ctx, http.StatusOK, id, snapshotView{usage: true, extras: wantsExtras(r)})
 }
 
 // patchField changes one key of a session; event is what the runner is told.
 func patchField(tx *store.Tx, ses *store.Session, key string, v json.RawMessage) (event dict, err error) {
 	str := func(to *string) error {
-		if !isNull(v) {
-			return json.Unmarshal(v, to)
-		}
-		*to = ""
-		return nil
+		return json.Unmarshal(v, to)
 	}
 	switch key {
 	case "title":
@@ -92,19 +97,24 @@ func patchField(tx *store.Tx, ses *store.Session, key string, v json.RawMessage)
 	case "external_session_id":
 		was := ses.ExternalSessionID
 		if err = str(&ses.ExternalSessionID); err == nil && was != "" && was != ses.ExternalSessionID {
-			return nil, refuse(http.StatusConflict, "conflict", "external_session_id is set and stays as it is")
+			return nil, badInput("external_session_id is %q and stays so", was)
 		}
 	case "archived":
-		err = json.Unmarshal(v, &ses.Archived)
+		if err = json.Unmarshal(v, &ses.Archived); err == nil {
+			return nil, labelArchived(tx, ses)
+		}
 	case "model_override":
 		if err = str(&ses.ModelOverride); err == nil {
-			if slices.Contains([]string{"default", "off", "reset"}, ses.ModelOverride) {
+			if slices.Contains(clearWords, ses.ModelOverride) {
 				ses.ModelOverride = ""
 			}
 			event = dict{"type": "model_change", "model": orNull(ses.ModelOverride)}
 		}
 	case "reasoning_effort":
 		if err = str(&ses.ReasoningEffort); err == nil {
+			if ses.ReasoningEffort, err = checkEffort(ses.ReasoningEffort); err != nil {
+				return nil, err
+			}
 			event = dict{"type": "effort_change", "effort": orNull(ses.ReasoningEffort)}
 		}
 	case "labels":
@@ -120,7 +130,7 @@ func patchField(tx *store.Tx, ses *store.Session, key string, v json.RawMessage)
 		err = json.Unmarshal(v, &ignored)
 	default:
 		if !slices.Contains(keptSettings, key) {
-			return nil, invalid(key, "extra_forbidden", "Extra inputs are not permitted")
+			return nil, invalid(key, "extra_forbidden", "Extra inputs are not permitted").given(v)
 		}
 		if ses.Settings == nil {
 			ses.Settings = make(map[string]json.RawMessage)
@@ -128,9 +138,34 @@ func patchField(tx *store.Tx, ses *store.Session, key string, v json.RawMessage)
 		ses.Settings[key] = v
 	}
 	if err != nil {
-		return nil, invalid(key, "type_error", "Input is not of the right type")
+		return nil, invalid(key, "type_error", "Input is not of the right type").given(v)
 	}
 	return event, nil
+}
+
+// clearWords stand for no choice of a model or an effort.
+var clearWords = []string{"default", "off", "reset"}
+
+// efforts are the words for how hard a model is to think.
+var efforts = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max", "ultra"}
+
+// checkEffort is the effort to store, "" for none chosen.
+func checkEffort(given string) (string, error) {
+	if given == "" || slices.Contains(clearWords, given) {
+		return "", nil
+	}
+	if !slices.Contains(efforts, given) {
+		return "", badInput("reasoning_effort %q is unknown; it is one of: %s", clip(given, 64), strings.Join(efforts, ", "))
+	}
+	return given, nil
+}
+
+// patchKeys are the keys of a patch that change a row.
+var patchKeys = []string{"title", "runner_id", "workspace", "external_session_id", "archived", "model_override", "reasoning_effort", "labels",
+	"silent", "delete_worktree"}
+
+func known(key string) bool {
+	return slices.Contains(patchKeys, key) || slices.Contains(keptSettings, key)
 }
 
 // tellRunner tells a session's runner of a changed setting. The next message

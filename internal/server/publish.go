@@ -28,7 +28,7 @@ func publishItem(tx *store.Tx, i *store.Item, clearedPending string) error {
 	if i.Type == "message" && text(data["role"]) == "user" {
 		consumed := dict{"role": data["role"], "content": data["content"], "agent": rawOrNull(data["model"]),
 			"user_authored": rawOrNull(data["user_authored"]), "stream_message_id": rawOrNull(data["stream_message_id"])}
-		return tx.Emit(i.Session, typeConsumed, dict{"type": typeConsumed, "data": dict{
+		return emit(tx, i.Session, typeConsumed, dict{"type": typeConsumed, "data": dict{
 			"item_id": i.ID, "type": i.Type, "data": consumed,
 			"created_by": orNull(i.CreatedBy), "cleared_pending_id": orNull(clearedPending)}})
 	}
@@ -36,7 +36,7 @@ func publishItem(tx *store.Tx, i *store.Item, clearedPending string) error {
 	if err != nil {
 		return err
 	}
-	return tx.Emit(i.Session, typeItemDone, dict{"type": typeItemDone, "item": flat})
+	return emit(tx, i.Session, typeItemDone, dict{"type": typeItemDone, "item": flat})
 }
 
 // settleInput takes the pending mark from a message that a runner has accepted,
@@ -50,7 +50,11 @@ func settleInput(ctx context.Context, tx *store.Tx, session, item string) error 
 	if err != nil {
 		return err
 	}
-	return publishItem(tx, i, "pending_"+i.ID)
+	shown := "" // as a message that waits
+	if waits(i, tx.Now()) {
+		shown = "pending_" + i.ID
+	}
+	return publishItem(tx, i, shown)
 }
 
 func settleInputs(ctx context.Context, tx *store.Tx, session string, items []string) error {
@@ -68,7 +72,7 @@ func errorItem(session, response, source string, taskError json.RawMessage) (*st
 	if err != nil {
 		return nil, err
 	}
-	data := map[string]json.RawMessage{"level": json.RawMessage(`"error"`)}
+	data := map[string]json.RawMessage{}
 	if data["source"], err = store.Encode(source); err != nil {
 		return nil, err
 	}

@@ -41,14 +41,21 @@ func (s *Server) relayEvent(ctx context.Context, session string, raw []byte) err
 		return s.relayError(ctx, session, lv, fields)
 	case typ == typeCreated:
 		return s.relayCreated(ctx, session, fields)
-	case typ == "session.resource.created" || typ == "session.resource.deleted":
+	case typ == typeQuestion:
+		return s.relayQuestion(ctx, session, fields)
+	case typ == typeAnswered:
+		return s.relayAnswered(ctx, session, fields)
+	case typ == typeResourceCreated || typ == typeResourceDeleted:
 		return s.relayResource(ctx, session, typ, fields)
 	}
 	switch handle(typ) {
 	case pass:
+		if raw, err = wholeEvent(typ, raw); err != nil {
+			return err
+		}
 		s.hub.pass(session, typ, raw)
 	case keep:
-		return s.db.Write(ctx, func(tx *store.Tx) error { return tx.Emit(session, typ, fields) })
+		return s.db.Write(ctx, func(tx *store.Tx) error { return emit(tx, session, typ, fields) })
 	case drop:
 		if typ != typeHeartbeat {
 			s.log.Debug("event of a runner is not for viewers", "session", session, "type", clip(typ, 64))
@@ -117,6 +124,9 @@ func (s *Server) relayTerminal(ctx context.Context, session string, lv *live, ty
 		if err := flushPlain(ctx, tx, ses, lv); err != nil {
 			return err
 		}
+		if err := endQuestions(ctx, tx, session); err != nil {
+			return err
+		}
 		return finishResponse(ctx, tx, ses, typ, fields)
 	})
 	if err != nil {
@@ -138,7 +148,7 @@ func (s *Server) relayItem(ctx context.Context, session string, lv *live, fields
 	stored := typ == "message" || typ == "function_call_output" || typ == "routing_decision" ||
 		typ == "function_call" && text(item["status"]) == "completed"
 	if !stored {
-		return s.db.Write(ctx, func(tx *store.Tx) error { return tx.Emit(session, typeItemDone, fields) })
+		return s.db.Write(ctx, func(tx *store.Tx) error { return emit(tx, session, typeItemDone, fields) })
 	}
 	i, err := newItem(session, typ, item)
 	if err != nil {
@@ -202,7 +212,7 @@ func (s *Server) relayError(ctx context.Context, session string, lv *live, field
 				return err
 			}
 		}
-		return tx.Emit(session, typeResponseError, fields)
+		return emit(tx, session, typeResponseError, fields)
 	})
 }
 
@@ -215,19 +225,18 @@ func (s *Server) relayResource(ctx context.Context, session, typ string, fields 
 				ID   string `json:"id"`
 				Type string `json:"type"`
 			}
-			if err := json.Unmarshal(fields["resource"], &res); err != nil {
+			if err := json.Unmarshal(fields["resource"], &res); err != nil && typ == typeResourceCreated {
 				return badInput("%s needs a resource", typ)
 			}
-			data, err := store.Encode(dict{"event_type": typ, "resource_id": firstOf(res.ID, text(fields["resource_id"])),
-				"resource_type": firstOf(res.Type, text(fields["resource_type"])), "resource": rawOrNull(fields["resource"])})
+			var created any
+			if typ == typeResourceCreated {
+				created = fields["resource"]
+			}
+			err := noteResource(ctx, tx, session, typ, firstOf(res.ID, text(fields["resource_id"])), firstOf(res.Type, text(fields["resource_type"])), created)
 			if err != nil {
 				return err
 			}
-			i := &store.Item{Session: session, Type: "resource_event", Status: "completed", ResponseID: session, Data: data}
-			if _, err := tx.AddItem(ctx, i); err != nil {
-				return err
-			}
 		}
-		return tx.Emit(session, typ, fields)
+		return emit(tx, session, typ, fields)
 	})
 }

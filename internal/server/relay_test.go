@@ -147,7 +147,8 @@ func TestAnEndThatNeverCame(t *testing.T) {
 	r.say(session, status(session, "running"), response("in_progress", "resp_2", []string{input}),
 		status(session, "failed", map[string]any{"error": map[string]any{"code": "c", "message": "m"}}))
 	failed := v.until("response.failed")
-	require.Equal(t, map[string]any{"code": "c", "message": "m"}, failed[len(failed)-1].data["response"].(map[string]any)["error"])
+	require.Equal(t, map[string]any{"code": "c", "message": "m", "title": nil, "cause": nil, "remediation": nil, "undelivered": nil},
+		failed[len(failed)-1].data["response"].(map[string]any)["error"])
 }
 
 // One bad event ends neither the relay nor any viewer.

@@ -7,6 +7,8 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -87,8 +89,13 @@ func readPage(r *http.Request, limit int, ascending bool) (page, error) {
 	p := page{limit: limit, ascending: ascending}
 	if text := q.Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || n > 1000 {
-			return p, &apiError{status: http.StatusUnprocessableEntity, field: "limit", kind: "value_error", message: "limit must be 1 to 1000"}
+		switch {
+		case err != nil:
+			return p, invalidQuery("limit", text, "int_parsing", "Input should be a valid integer, unable to parse string as an integer")
+		case n < 1:
+			return p, invalidQuery("limit", text, "greater_than_equal", "Input should be greater than or equal to 1").about(dict{"ge": 1})
+		case n > maxPage:
+			return p, invalidQuery("limit", text, "less_than_equal", "Input should be less than or equal to %d", maxPage).about(dict{"le": maxPage})
 		}
 		p.limit = n
 	}
@@ -96,8 +103,9 @@ func readPage(r *http.Request, limit int, ascending bool) (page, error) {
 	case "":
 	case "asc", "desc":
 		p.ascending = order == "asc"
-	default:
-		return p, &apiError{status: http.StatusUnprocessableEntity, field: "order", kind: "literal_error", message: "order must be asc or desc"}
+	}
+	if err := oneOf(q, "order", "asc", "desc"); err != nil {
+		return p, err
 	}
 	for _, c := range []struct {
 		name string
@@ -110,6 +118,19 @@ func readPage(r *http.Request, limit int, ascending bool) (page, error) {
 		}
 	}
 	return p, nil
+}
+
+// maxPage is the most rows of a page.
+const maxPage = 1000
+
+// oneOf refuses a parameter that is there and is none of the words.
+func oneOf(q url.Values, name string, words ...string) error {
+	given := q.Get(name)
+	if given == "" || slices.Contains(words, given) {
+		return nil
+	}
+	pattern := "^(" + strings.Join(words, "|") + ")$"
+	return invalidQuery(name, given, "string_pattern_mismatch", "String should match pattern '%s'", pattern).about(dict{"pattern": pattern})
 }
 
 // flag reads a boolean of the query.

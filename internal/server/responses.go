@@ -39,7 +39,7 @@ func beginResponse(ctx context.Context, tx *store.Tx, ses *store.Session, fields
 	if err != nil {
 		return r, false, err
 	}
-	return r, true, tx.Emit(ses.ID, typeInProgress, fields)
+	return r, true, emit(tx, ses.ID, typeInProgress, fields)
 }
 
 // finishResponse takes a terminal response event. The end of a response is
@@ -100,7 +100,7 @@ func publishEnd(ctx context.Context, tx *store.Tx, ses *store.Session, r store.R
 	if event["type"], err = store.Encode(typ); err != nil {
 		return err
 	}
-	return tx.Emit(ses.ID, typ, event)
+	return emit(tx, ses.ID, typ, event)
 }
 
 // storeError stores an error item, unless the same error is already told in

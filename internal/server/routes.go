@@ -14,36 +14,73 @@ type handler func(http.ResponseWriter, *http.Request) error
 // routes is the whole API.
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
-	for pattern, h := range map[string]handler{
-		"GET /{$}":         s.root,
-		"GET /health":      s.health,
-		"GET /api/version": s.apiVersion,
-		"GET /v1/info":     s.info,
-		"GET /v1/me":       s.me,
-
-		"GET /v1/agents":                                   s.listAgents,
-		"GET /v1/runners":                                  s.listRunners,
-		"GET /v1/runners/{runner_id}/status":               s.runnerStatus,
-		"POST /v1/sessions":                                s.createSession,
-		"GET /v1/sessions":                                 s.listSessions,
-		"GET /v1/sessions/{session_id}":                    s.getSession,
-		"PATCH /v1/sessions/{session_id}":                  s.patchSession,
-		"DELETE /v1/sessions/{session_id}":                 s.deleteSession,
-		"GET /v1/sessions/{session_id}/items":              s.listItems,
-		"GET /v1/sessions/{session_id}/labels":             s.getLabels,
-		"GET /v1/sessions/{session_id}/child_sessions":     s.listChildren,
-		"GET /v1/sessions/{session_id}/agent":              s.getAgent,
-		"GET /v1/sessions/{session_id}/agent/contents":     s.getContents,
-		"GET /v1/sessions/{session_id}/stream":             s.getStream,
-		"POST /v1/sessions/{session_id}/events":            s.postEvents,
-		"POST /v1/sessions/{session_id}/mcp":               s.mcp,
-		"POST /v1/sessions/{session_id}/policies/evaluate": s.evaluatePolicies,
-		"/": s.notFound,
-	} {
-		mux.Handle(pattern, s.serve(h))
+	for _, table := range []map[string]handler{s.serverRoutes(), s.sessionRoutes(), s.resourceRoutes(), s.sparseRoutes()} {
+		for pattern, h := range table {
+			mux.Handle(pattern, s.serve(h))
+		}
 	}
 	mux.Handle("GET /v1/runners/{runner_id}/tunnel", s.tunnels)
 	return s.guardPanics(s.safety(s.authenticated(mux)))
+}
+
+// serverRoutes are those that are about no session.
+func (s *Server) serverRoutes() map[string]handler {
+	return map[string]handler{
+		"GET /{$}":                           s.root,
+		"GET /health":                        s.health,
+		"GET /.well-known/omnigent.json":     s.wellKnown,
+		"GET /api/version":                   s.apiVersion,
+		"GET /v1/info":                       s.info,
+		"GET /v1/me":                         s.me,
+		"GET /v1/agents":                     s.listAgents,
+		"GET /v1/agents/{agent_id}":          s.getOfferedAgent,
+		"GET /v1/runners":                    s.listRunners,
+		"GET /v1/runners/{runner_id}/status": s.runnerStatus,
+		"POST /v1/runners/{runner_id}/token": s.runnerToken,
+		"/":                                  s.notFound,
+	}
+}
+
+// sessionRoutes are those of a session's life.
+func (s *Server) sessionRoutes() map[string]handler {
+	const one = "/v1/sessions/{session_id}"
+	return map[string]handler{
+		"POST /v1/sessions":                                      s.createSession,
+		"GET /v1/sessions":                                       s.listSessions,
+		"GET " + one:                                             s.getSession,
+		"PATCH " + one:                                           s.patchSession,
+		"DELETE " + one:                                          s.deleteSession,
+		"POST " + one + "/fork":                                  s.forkSession,
+		"GET " + one + "/items":                                  s.listItems,
+		"GET " + one + "/labels":                                 s.getLabels,
+		"GET " + one + "/child_sessions":                         s.listChildren,
+		"GET " + one + "/agent":                                  s.getAgent,
+		"GET " + one + "/agent/contents":                         s.getContents,
+		"GET " + one + "/stream":                                 s.getStream,
+		"POST " + one + "/events":                                s.postEvents,
+		"POST " + one + "/mcp":                                   s.mcp,
+		"POST " + one + "/policies/evaluate":                     s.evaluatePolicies,
+		"GET " + one + "/elicitations/{elicitation_id}":          s.getElicitation,
+		"POST " + one + "/elicitations/{elicitation_id}/resolve": s.resolveElicitation,
+		"PUT " + one + "/read-state":                             s.putReadState,
+		"POST " + one + "/auto-title":                            s.setTitle,
+		"POST " + one + "/agent-title":                           s.setTitle,
+		"POST " + one + "/model-override/reset":                  s.resetModel,
+	}
+}
+
+// resourceRoutes are those of what belongs to a session.
+func (s *Server) resourceRoutes() map[string]handler {
+	const all = "/v1/sessions/{session_id}/resources"
+	return map[string]handler{
+		"POST " + all + "/files":                  s.uploadFile,
+		"POST " + all + "/files:copy":             s.copyFiles,
+		"GET " + all + "/files":                   s.listFiles,
+		"GET " + all + "/files/{file_id}":         s.getFile,
+		"GET " + all + "/files/{file_id}/content": s.getFileContent,
+		"DELETE " + all + "/files/{file_id}":      s.deleteFile,
+		"GET " + all:                              s.listFiles,
+	}
 }
 
 func (s *Server) serve(h handler) http.Handler {

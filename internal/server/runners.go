@@ -170,7 +170,7 @@ func (s *Server) listRunners(w http.ResponseWriter, r *http.Request) error {
 		if harnesses == nil {
 			harnesses = []string{}
 		}
-		rows = append(rows, dict{"id": id, "runner_id": id, "online": online, "harnesses": harnesses})
+		rows = append(rows, dict{"runner_id": id, "online": online, "harnesses": harnesses})
 	}
 	for _, k := range known {
 		now, online := here[k.ID]

@@ -17,6 +17,9 @@ import (
 // databaseFile is the default database in the server's folder.
 const databaseFile = "server.db"
 
+// filesFolder has the files of sessions.
+const filesFolder = "files"
+
 // Server is the embedded server. Make one with Open, serve its Handler, and end
 // it with Shutdown.
 type Server struct {
@@ -29,6 +32,7 @@ type Server struct {
 	handler http.Handler
 	events  map[string]eventHandler
 	tunnels *tunnel.Server
+	blobs   blobs
 
 	hub       *hub
 	lives     lives
@@ -58,14 +62,15 @@ func Open(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{cfg: cfg, log: cfg.Log, token: token, epoch: fmt.Sprintf("%d-%s", os.Getpid(), store.NewID()[:8]),
-		catalog: &catalog{dir: agents, log: cfg.Log}, hub: newHub()}
+		catalog: &catalog{dir: agents, log: cfg.Log}, hub: newHub(), blobs: blobs{filepath.Join(cfg.Dir, filesFolder)}}
 	s.events, s.tunnels = s.eventHandlers(), s.newTunnels()
 	if s.db, err = store.Open(cfg.DB, s.hub.committed); err != nil {
 		return nil, err
 	}
 	s.handler = s.routes()
 	s.catalog.scan() // what is wrong with a file is told at the start
-	if err := s.awaitAll(context.Background()); err != nil {
+	err = s.blobs.sweep(context.Background(), s.db.Read())
+	if err = errors.Join(err, s.awaitAll(context.Background())); err != nil {
 		return nil, errors.Join(err, s.Shutdown(context.Background()))
 	}
 	return s, nil

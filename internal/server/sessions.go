@@ -2,56 +2,18 @@ package server
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"slices"
 
 	"github.com/outrunner/outrunner/internal/server/store"
 )
 
-// snapshotItems is how many items a snapshot shows: the newest.
-const snapshotItems = 100
-
-// answerSnapshot answers a session as it is now (server.md 2.2).
-func (s *Server) answerSnapshot(w http.ResponseWriter, ctx context.Context, status int, id string, withItems bool) error {
-	db := s.db.Read()
-	ses, err := db.Session(ctx, id)
-	if err != nil {
-		return err
-	}
-	a, err := s.agent(ctx, ses.AgentID)
-	var gone *apiError
-	if err != nil && !errors.As(err, &gone) { // a session without its agent can still be read
-		return err
-	}
-	var items []*store.Item
-	if withItems {
-		if items, err = db.LastItems(ctx, id, snapshotItems); err != nil {
-			return err
-		}
-	}
-	pending, err := db.Pending(ctx, id)
-	if err != nil {
-		return err
-	}
-	if gone != nil {
-		a = nil
-	}
-	body, err := s.snapshot(ses, a, items, pending)
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Cache-Control", "no-store")
-	answer(w, s.log, status, body)
-	return nil
-}
-
 func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
 	id, err := s.sessionID(r)
 	if err != nil {
 		return err
 	}
-	return s.answerSnapshot(w, r.Context(), http.StatusOK, id, flag(r, "include_items", true))
+	return s.answerSnapshot(w, r.Context(), http.StatusOK, id, readView(r))
 }
 
 func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) error {
@@ -59,11 +21,10 @@ func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	q := r.URL.Query()
-	query := store.SessionQuery{Owner: principal(r).Owner, AgentID: bareID(q.Get("agent_id")), AgentName: q.Get("agent_name"),
-		Kind: firstOf(q.Get("kind"), "default"), Search: q.Get("search_query"), Archived: flag(r, "include_archived", false),
-		OnlyArchived: q.Get("visibility") == "archived", ByUpdate: q.Get("sort_by") == "updated_at",
-		Ascending: p.ascending, After: p.after, Before: p.before, Limit: p.limit}
+	query, err := sessionQuery(r, p)
+	if err != nil {
+		return err
+	}
 	rows, more, err := s.db.Read().Sessions(r.Context(), query)
 	if err != nil {
 		return err
@@ -78,6 +39,28 @@ func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) error {
 	}
 	answer(w, s.log, http.StatusOK, envelope(out, first, last, more))
 	return nil
+}
+
+// sessionQuery reads what a list of sessions is to have. One user owns them
+// all: mine are all active ones, and nobody shares any.
+func sessionQuery(r *http.Request, p page) (store.SessionQuery, error) {
+	q := r.URL.Query()
+	for name, words := range map[string][]string{"visibility": {"all", "mine", "shared", "archived"},
+		"kind": {"default", "sub_agent", "any"}, "sort_by": {"created_at", "updated_at"}} {
+		if err := oneOf(q, name, words...); err != nil {
+			return store.SessionQuery{}, err
+		}
+	}
+	visibility := firstOf(q.Get("visibility"), "all")
+	owner := principal(r).Owner
+	if visibility == "shared" {
+		owner = "" // nobody
+	}
+	return store.SessionQuery{Owner: owner, AgentID: bareID(q.Get("agent_id")), AgentName: q.Get("agent_name"),
+		Kind: firstOf(q.Get("kind"), "default"), Search: q.Get("search_query"),
+		Archived: visibility == "all" && flag(r, "include_archived", false), OnlyArchived: visibility == "archived",
+		Project: q.Get("project"), Pinned: flag(r, "pinned", false), ByUpdate: q.Get("sort_by") == "updated_at",
+		Ascending: p.ascending, After: p.after, Before: p.before, Limit: p.limit}, nil
 }
 
 // deleteSession stops what runs, forgets the session and everything below it,
@@ -109,6 +92,9 @@ func (s *Server) deleteSession(w http.ResponseWriter, r *http.Request) error {
 		s.detach(ses.ID)
 		s.hub.gone(ses.ID)
 		s.lives.forget(ses.ID)
+		if err := s.blobs.forget(ses.ID); err != nil { // the next start sweeps
+			s.log.Warn("the files of a deleted session could not be removed", "session", ses.ID, "error", err)
+		}
 	}
 	s.tellForgotten(ctx, tree)
 	answer(w, s.log, http.StatusOK, dict{"id": id, "object": "conversation.deleted", "deleted": true})

@@ -36,9 +36,9 @@ func TestCreateAndRead(t *testing.T) {
 		require.Contains(t, made, k)
 	}
 	for k, want := range map[string]any{"status": "idle", "agent_name": "shell", "title": "mine", "labels": map[string]any{"a": "1"}, "workspace": "/w",
-		"model_override": "m", "llm_model": "m", "reasoning_effort": "high", "harness": "acp:mine", "harness_override": "acp:mine",
+		"model_override": "m", "llm_model": nil, "context_window": 128000.0, "reasoning_effort": "high", "harness": "acp:mine", "harness_override": "acp:mine",
 		"external_session_id": "x", "project_id": "p", "kind": "default", "root_conversation_id": made["id"], "permission_level": 4.0,
-		"runner_id": nil, "runner_online": nil, "archived": false, "items": []any{}, "pending_inputs": []any{}} {
+		"runner_id": nil, "runner_online": true, "archived": false, "items": []any{}, "pending_inputs": []any{}} {
 		require.Equal(t, want, made[k], k)
 	}
 	id := made["id"].(string)
@@ -83,27 +83,33 @@ func TestPatch(t *testing.T) {
 	r := s.runner("secret")
 	id := s.session(map[string]any{"runner_id": r.id(), "labels": map[string]string{"keep": "1", "change": "1"}})
 	path := "/v1/sessions/" + id
-	out := s.ok(200, "PATCH", path, map[string]any{"title": "t", "labels": map[string]string{"change": "2"}, "archived": true, "silent": true,
+	out := s.ok(200, "PATCH", path, map[string]any{"title": "t", "labels": map[string]string{"change": "2"}, "archived": true,
 		"model_override": "opus", "reasoning_effort": "low", "permission_mode": "plan"})
-	for k, want := range map[string]any{"title": "t", "labels": map[string]any{"keep": "1", "change": "2"}, "archived": true,
+	require.Regexp(t, `^\d+$`, out["labels"].(map[string]any)[labelArchivedAt])
+	out = s.ok(200, "PATCH", path, map[string]any{"archived": false})
+	for k, want := range map[string]any{"title": "t", "labels": map[string]any{"keep": "1", "change": "2"}, "archived": false,
 		"model_override": "opus", "reasoning_effort": "low", "items": []any{}} {
 		require.Equal(t, want, out[k], k)
 	}
 	require.Equal(t, "opus", r.await(s, id, "model_change", 1)[0].body["model"])
 	require.Equal(t, "low", r.await(s, id, "effort_change", 1)[0].body["effort"])
-	require.Nil(t, s.ok(200, "PATCH", path, map[string]any{"model_override": "reset", "title": nil})["model_override"])
-	require.Nil(t, s.snapshot(id)["title"])
+	require.Nil(t, s.ok(200, "PATCH", path, map[string]any{"model_override": "reset", "title": nil, "silent": true})["model_override"])
+	require.Equal(t, "t", s.snapshot(id)["title"], "null is as if it were not there")
 	require.Equal(t, map[string]any{"id": id, "labels": map[string]any{"keep": "1", "change": "2"}}, s.ok(200, "GET", path+"/labels", nil))
 
 	out = s.ok(422, "PATCH", path, map[string]any{"title": "lost", "colour": "red"})
 	require.Equal(t, []any{"body", "colour"}, out["detail"].([]any)[0].(map[string]any)["loc"])
-	require.Nil(t, s.snapshot(id)["title"], "a refused patch changes nothing")
+	require.Equal(t, "red", out["detail"].([]any)[0].(map[string]any)["input"])
+	require.Equal(t, "t", s.snapshot(id)["title"], "a refused patch changes nothing")
 	s.ok(422, "PATCH", path, map[string]any{"archived": "yes"})
 	s.ok(422, "PATCH", path, map[string]any{"harness_override": "x"})
 	s.ok(400, "PATCH", path, "[]")
 	s.ok(404, "PATCH", "/v1/sessions/0123456789abcdef0123456789abcdef", map[string]any{"title": "x"})
 	s.ok(200, "PATCH", path, map[string]any{"external_session_id": "e1"})
-	s.ok(409, "PATCH", path, map[string]any{"external_session_id": "e2"})
+	s.ok(400, "PATCH", path, map[string]any{"external_session_id": "e2"})
+	s.ok(400, "PATCH", path, map[string]any{"reasoning_effort": "enormous"})
+	require.Nil(t, s.ok(200, "PATCH", path, map[string]any{"reasoning_effort": "default"})["reasoning_effort"])
+	s.ok(200, "PATCH", path, map[string]any{"reasoning_effort": "low"})
 	s.send(id, "with settings")
 	got := r.await(s, id, "message", 1)[0].body
 	require.Equal(t, map[string]any{"effort": "low"}, got["reasoning"])

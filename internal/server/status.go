@@ -74,11 +74,16 @@ func applyStatus(ctx context.Context, tx *store.Tx, session string, ch statusCha
 		}
 		return tellParent(ctx, tx, ses)
 	}
+	if ch.status == statusRunning || ch.status == statusFailed || len(ses.Error) > 0 {
+		if err := labelError(tx, ses, ch.err); err != nil {
+			return err
+		}
+	}
 	ses.Status, ses.Error, ses.ResponseID = ch.status, ch.err, response
 	if err := tx.SaveSession(ses); err != nil {
 		return err
 	}
-	if err := tx.Emit(session, typeStatus, dict{"type": typeStatus, "conversation_id": session, "status": ch.status,
+	if err := emit(tx, session, typeStatus, dict{"type": typeStatus, "conversation_id": session, "status": ch.status,
 		"response_id": orNull(ch.responseID), "error": rawOrNull(ch.err),
 		"background_task_count": rawOrNull(ch.extra["background_task_count"]),
 		"background_tasks":      rawOrNull(ch.extra["background_tasks"]),

@@ -21,7 +21,7 @@ const (
 	replayPage = 256
 )
 
-var heartbeat = []byte(`{"type":"session.heartbeat","server_time":null}`)
+var heartbeat = []byte(`{"type":"session.heartbeat","server_time":null,"sequence_number":null}`)
 
 // getStream is GET /v1/sessions/{id}/stream: the session's events as they
 // happen. A stored event has its number as id; with Last-Event-ID, or
@@ -80,7 +80,7 @@ func (s *Server) getStream(w http.ResponseWriter, r *http.Request) error {
 	if ses.RunnerID != "" {
 		s.attach(id, ses.RunnerID)
 	}
-	out := &eventWriter{w: w, rc: http.NewResponseController(w), limit: s.cfg.Timing.ViewerWrite}
+	out := &eventWriter{w: w, rc: http.NewResponseController(w), limit: s.cfg.Timing.ViewerWrite, extras: wantsExtras(r)}
 	if out.write(frame{typ: typeHeartbeat, data: heartbeat}) != nil || out.flush() != nil {
 		return nil // the viewer left
 	}
@@ -96,7 +96,11 @@ func (s *Server) getStream(w http.ResponseWriter, r *http.Request) error {
 		}
 		from = rows[len(rows)-1].Seq
 	}
-	for _, f := range drafts {
+	begin, err := s.beginning(ctx, ses)
+	if err != nil {
+		return err
+	}
+	for _, f := range append(drafts, begin...) {
 		if out.write(f) != nil {
 			return nil
 		}
@@ -156,9 +160,14 @@ type eventWriter struct {
 	rc    *http.ResponseController
 	limit time.Duration
 	buf   []byte
+	// extras: the client asked for what is ours alone
+	extras bool
 }
 
 func (e *eventWriter) write(f frame) error {
+	if !e.extras {
+		f = withoutExtras(f)
+	}
 	b := append(e.buf[:0], "event: "...)
 	b = append(b, f.typ...)
 	if f.seq != 0 {

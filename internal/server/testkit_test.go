@@ -113,6 +113,7 @@ func (s *site) raw(method, path string, body any, header map[string]string) (*ht
 	if r != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
+	req.Header.Set(headerExtras, "1")
 	for k, v := range header {
 		if k == "Host" {
 			req.Host = v
@@ -233,6 +234,7 @@ type viewing struct {
 	cancel context.CancelFunc
 	done   chan struct{} // closed when the stream is over
 	marked bool          // it ended with [DONE]; valid after done
+	begin  chan watched  // the state that it began with
 }
 
 // watch opens a session's stream and waits for its first event.
@@ -241,13 +243,14 @@ func (s *site) watch(session, after string) *viewing {
 	ctx, cancel := context.WithCancel(context.Background())
 	req, err := http.NewRequestWithContext(ctx, "GET", s.url+"/v1/sessions/"+session+"/stream", nil)
 	require.NoError(s.t, err)
+	req.Header.Set(headerExtras, "1")
 	if after != "" {
 		req.Header.Set("Last-Event-ID", after)
 	}
 	res, err := s.http.Do(req)
 	require.NoError(s.t, err)
 	require.Equal(s.t, 200, res.StatusCode)
-	v := &viewing{t: s.t, header: res.Header, events: make(chan watched, 10000), cancel: cancel, done: make(chan struct{})}
+	v := &viewing{t: s.t, header: res.Header, events: make(chan watched, 10000), begin: make(chan watched, 1000), cancel: cancel, done: make(chan struct{})}
 	go v.read(res.Body)
 	s.t.Cleanup(v.close)
 	first := v.next()
@@ -278,7 +281,11 @@ func (v *viewing) read(body io.ReadCloser) {
 				return
 			}
 		case line == "" && e.typ != "":
-			v.events <- e
+			if e.id == "" && (e.typ == typeChangedFiles || e.typ == typePresence || e.typ == typeChildUpdated) {
+				v.begin <- e
+			} else {
+				v.events <- e
+			}
 			e = watched{}
 		}
 	}

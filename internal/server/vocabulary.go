@@ -18,6 +18,13 @@ const (
 	typeTextDelta     = "response.output_text.delta"
 	typeItemDone      = "response.output_item.done"
 	typeResponseError = "response.error"
+	typeQuestion      = "response.elicitation_request"
+	typeAnswered      = "response.elicitation_resolved"
+	typePresence      = "session.presence"
+	typeChangedFiles  = "session.changed_files.invalidated"
+
+	typeResourceCreated = "session.resource.created"
+	typeResourceDeleted = "session.resource.deleted"
 )
 
 // The values of a session's status.
@@ -53,7 +60,7 @@ func handle(typ string) handling {
 	case typeHeartbeat, "response.heartbeat":
 		return drop
 	case "response.function_call_output.delta", "response.reasoning_text.delta", "response.reasoning_summary_text.delta",
-		"session.terminal.activity", "session.presence":
+		"session.terminal.activity", typePresence:
 		return pass
 	}
 	if passedOn[typ] || strings.HasPrefix(typ, "turn.") {
@@ -64,35 +71,33 @@ func handle(typ string) handling {
 
 // passedOn are the types that go from a runner to the viewers as they are.
 var passedOn = map[string]bool{
-	"session.usage":                     true,
-	"session.model":                     true,
-	"session.title":                     true,
-	"session.reasoning_effort":          true,
-	"session.collaboration_mode":        true,
-	"session.permission_mode":           true,
-	"session.codex_approval_mode":       true,
-	"session.agent_changed":             true,
-	"session.todos":                     true,
-	"session.terminal_pending":          true,
-	"session.sandbox_status":            true,
-	"session.mcp_startup":               true,
-	"session.model_options":             true,
-	"session.btw_sidechat":              true,
-	"session.interrupted":               true,
-	"session.superseded":                true,
-	"session.child_session.updated":     true,
-	"session.changed_files.invalidated": true,
-	"response.created":                  true,
-	"response.queued":                   true,
-	"response.reasoning.started":        true,
-	"response.output_file.done":         true,
-	"response.retry":                    true,
-	"response.compaction.in_progress":   true,
-	"response.compaction.completed":     true,
-	"response.compaction.failed":        true,
-	"response.client_task.cancel":       true,
-	"response.elicitation_request":      true,
-	"response.elicitation_resolved":     true,
-	"response.policy_denied":            true,
-	"browser.action_request":            true,
+	"session.usage":                   true,
+	"session.model":                   true,
+	"session.title":                   true,
+	"session.reasoning_effort":        true,
+	"session.collaboration_mode":      true,
+	"session.permission_mode":         true,
+	"session.codex_approval_mode":     true,
+	"session.agent_changed":           true,
+	"session.todos":                   true,
+	"session.terminal_pending":        true,
+	"session.sandbox_status":          true,
+	"session.mcp_startup":             true,
+	"session.model_options":           true,
+	"session.btw_sidechat":            true,
+	"session.interrupted":             true,
+	"session.superseded":              true,
+	"session.child_session.updated":   true,
+	typeChangedFiles:                  true,
+	"response.created":                true,
+	"response.queued":                 true,
+	"response.reasoning.started":      true,
+	"response.output_file.done":       true,
+	"response.retry":                  true,
+	"response.compaction.in_progress": true,
+	"response.compaction.completed":   true,
+	"response.compaction.failed":      true,
+	"response.client_task.cancel":     true,
+	"response.policy_denied":          true,
+	"browser.action_request":          true,
 }

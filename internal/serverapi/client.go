@@ -19,6 +19,10 @@ import (
 // origin is what a runner sends instead of a web page's origin (tunnel.md 1).
 const origin = "omnigent://internal"
 
+// extras is the header that asks our server for what it tells beyond the
+// Omnigent API; every other server reads over it.
+const extras = "X-Outrunner-Extras"
+
 // Client calls the server. BaseURL is required; the zero value of every other
 // field works. It is safe for concurrent use. Call Close when it is done.
 type Client struct {
@@ -154,6 +158,7 @@ func (c *Client) attempt(ctx context.Context, q call, body []byte, credentials h
 	}
 	maps.Copy(request.Header, credentials)
 	request.Header.Set("Origin", origin)
+	request.Header.Set(extras, "1")
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}

@@ -143,8 +143,8 @@ func (r reader) LastItems(ctx context.Context, session string, limit int) ([]*It
 	return rows, err
 }
 
-// AddItem appends an item and stamps its session. Its id and time are made
-// here. An item whose source or stable id the session already has is not
+// AddItem appends an item and stamps its session. Its time is made here, and
+// its id if it has none. An item whose source or stable id the session already has is not
 // stored: added is false, and the item becomes the stored one.
 func (t *Tx) AddItem(ctx context.Context, i *Item) (added bool, err error) {
 	for _, known := range []struct {
@@ -163,7 +163,10 @@ func (t *Tx) AddItem(ctx context.Context, i *Item) (added bool, err error) {
 			return false, err
 		}
 	}
-	i.ID, i.CreatedAt = NewID(), t.now
+	if i.ID == "" {
+		i.ID = NewID()
+	}
+	i.CreatedAt = t.now
 	row := t.tx.QueryRowContext(ctx, `INSERT INTO items (id, session, response_id, type, status, data, source_id, stable_id, call_id, created_by, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, nullif(?, ''), nullif(?, ''), ?, ?, ?) RETURNING n`,
 		i.ID, i.Session, i.ResponseID, i.Type, i.Status, string(i.Data), i.SourceID, i.StableID, i.CallID, i.CreatedBy, i.CreatedAt)

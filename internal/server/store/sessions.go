@@ -35,6 +35,9 @@ type Session struct {
 	CreatedAt         int64
 	UpdatedAt         int64
 	Labels            map[string]string
+	LastSeen          int64 // when the user saw it, 0 for never
+	Unread            bool  // the user marked it so
+	Questions         int   // that wait for an answer here
 }
 
 // Kind is the wire's word for whether a session has a parent.
@@ -50,7 +53,8 @@ const OutcomeOpen = "open"
 
 const sessionColumns = `n, id, owner, agent_id, agent_name, title, status, error, outcome, response_id, runner_id,
 	parent_id, root_id, sub_agent_name, workspace, model_override, harness_override, reasoning_effort,
-	external_session_id, archived, settings, last_seq, created_at, updated_at,
+	external_session_id, archived, settings, last_seq, created_at, updated_at, last_seen, unread,
+	(SELECT count(*) FROM elicitations WHERE elicitations.session = sessions.id),
 	(SELECT json_group_object(key, value) FROM labels WHERE labels.session = sessions.id)`
 
 type scanner interface{ Scan(...any) error }
@@ -60,7 +64,8 @@ func scanSession(row scanner) (*Session, error) {
 	var taskError, settings, labels string
 	err := row.Scan(&s.N, &s.ID, &s.Owner, &s.AgentID, &s.AgentName, &s.Title, &s.Status, &taskError, &s.Outcome, &s.ResponseID, &s.RunnerID,
 		&s.ParentID, &s.RootID, &s.SubAgentName, &s.Workspace, &s.ModelOverride, &s.HarnessOverride, &s.ReasoningEffort,
-		&s.ExternalSessionID, &s.Archived, &settings, &s.LastSeq, &s.CreatedAt, &s.UpdatedAt, &labels)
+		&s.ExternalSessionID, &s.Archived, &settings, &s.LastSeq, &s.CreatedAt, &s.UpdatedAt,
+		&s.LastSeen, &s.Unread, &s.Questions, &labels)
 	if err != nil {
 		return nil, err
 	}
@@ -121,6 +126,8 @@ type SessionQuery struct {
 	Archived      bool   // archived ones too
 	OnlyArchived  bool
 	ByUpdate      bool // sort by updated_at instead of creation
+	Project       string
+	Pinned        bool
 	Ascending     bool
 	After, Before string // cursors: session ids
 	Limit         int
@@ -145,6 +152,12 @@ func (r reader) Sessions(ctx context.Context, q SessionQuery) ([]*Session, bool,
 	}
 	if q.Search != "" {
 		add("instr(lower(title), lower(?)) > 0", q.Search)
+	}
+	if q.Project != "" {
+		add("settings ->> 'project_id' = ?", q.Project)
+	}
+	if q.Pinned {
+		add("EXISTS (SELECT 1 FROM labels WHERE labels.session = sessions.id AND key LIKE 'omnigent.pinned.%')")
 	}
 	switch {
 	case q.OnlyArchived:
@@ -237,6 +250,22 @@ func (t *Tx) SetLabels(session string, labels map[string]string) error {
 		}
 	}
 	return nil
+}
+
+// DropLabel takes a label from a session.
+func (t *Tx) DropLabel(session, key string) error {
+	_, err := t.exec("removing a label", `DELETE FROM labels WHERE session = ? AND key = ?`, session, key)
+	return err
+}
+
+// SawSession notes what the user has seen of a session. That is no change of
+// the session: its times stay.
+func (t *Tx) SawSession(id string, at int64, unread bool) error {
+	n, err := t.exec("noting what was seen", `UPDATE sessions SET last_seen = ?, unread = ? WHERE id = ?`, at, unread, id)
+	if err == nil && n == 0 {
+		err = fmt.Errorf("noting what was seen of session %s: %w", id, ErrNotFound)
+	}
+	return err
 }
 
 // DeleteSession removes a session and everything below it, with all their rows.
