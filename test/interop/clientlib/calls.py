@@ -4,9 +4,10 @@
 
 Prints one JSON line per call and ends with 1 when any of them failed. The raw
 answers of each call go to ANSWERS.json, for compare.py. The server must offer
-an agent named "shell" whose harness is "acp:shell" (ours has it built in, the
-published server gets it with --agent shell/), and a runner with that harness
-must be online.
+the agent in shell/ beside this file (the published server gets it with --agent
+shell/, ours as STATE/server/agents/shell/), and a runner with its harness,
+acp:shell, must be online. Both servers must be fresh if their answers are to be
+compared: lists show whatever is there.
 
 One function is one call. They run in the order in which they stand here, on
 what earlier ones left in the Context.
@@ -56,6 +57,22 @@ class Context:
         answer = await self.client._http.request(method, self.base + path, **kw)
         assert answer.status_code == expect, f"{method} {path}: {answer.status_code} {answer.text[:300]}"
         return answer.json() if answer.content else None
+
+    async def turn(self, session: str, event: dict[str, Any]) -> Any:
+        """Send a message and wait for the end of its turn."""
+        ack = await self.sessions.post_event(session, event)
+        while True:
+            now = await self.sessions.get(session)
+            if now.status in ("idle", "failed") and now.items[-1]["id"] != ack["item_id"]:
+                return now
+            await asyncio.sleep(0.1)
+
+    async def until_running(self, session: str) -> None:
+        """Wait for the begin of a session's turn."""
+        while (await self.sessions.get(session)).status != "running":
+            await asyncio.sleep(0.05)
+        await asyncio.sleep(0.3)  # what goes with the status is stored a moment later
+        await self.sessions.get(session)
 
     async def until_idle(self, session: str) -> Any:
         """Wait for the end of a session's turn."""
@@ -164,6 +181,7 @@ async def create_again(c: Context) -> None:
 
 @call("sessions.create with other files")
 async def create_other(c: Context) -> None:
+    await asyncio.sleep(1.1)  # lists go by the second
     other = await c.sessions.create(bundle_of("shelly", {"AGENTS.md": "be brief\n"}))
     assert other.agent_id != c.keep["uploaded"], "other files gave the same agent"
 
@@ -175,6 +193,7 @@ async def create_broken(c: Context) -> None:
 
 @call("sessions.create_from_agent_id")
 async def create_from_agent_id(c: Context) -> None:
+    await asyncio.sleep(1.1)  # lists go by the second
     made = await c.sessions.create_from_agent_id(
         c.keep["agent"], title="by agent", labels={"n": "1"}, reasoning_effort="low", workspace=str(c.folder)
     )
@@ -184,6 +203,7 @@ async def create_from_agent_id(c: Context) -> None:
 
 @call("sessions.create_from_agent_id, bare")
 async def create_bare(c: Context) -> None:
+    await asyncio.sleep(1.1)  # lists go by the second
     c.keep["bare"] = (await c.sessions.create_from_agent_id(c.keep["agent"])).id
 
 
@@ -419,12 +439,36 @@ async def stream_unknown(c: Context) -> None:
     await refused(404, first())
 
 
+@call("sessions.post_event: an item of each type")
+async def post_items(c: Context) -> None:
+    """As a program beside the turn posts them; each once, also when posted twice."""
+    session, items = c.keep["bare"], {
+        "message": {"role": "assistant", "agent": "a", "content": [{"type": "output_text", "text": "x"}]},
+        "function_call": {"agent": "a", "name": "f", "arguments": "{}", "call_id": "c1"},
+        "function_call_output": {"call_id": "c1", "output": "o"},
+        "reasoning": {"agent": "a", "summary": []},
+        "error": {"source": "tool", "code": "c", "message": "m"},
+        "resource_event": {"event_type": "session.resource.created", "resource_id": "r", "resource_type": "terminal"},
+        "compaction": {"summary": "s", "last_item_id": "i", "token_count": 3},
+        "routing_decision": {"model": "m", "applied": True, "rationale": "r", "scope": "turn"},
+        "slash_command": {"agent": "a", "kind": "skill", "name": "n", "arguments": ""},
+        "terminal_command": {"kind": "input", "input": "ls"},
+        "native_tool": {"agent": "a", "item": {"type": "web_search_call"}},
+    }
+    for kind, data in items.items():
+        event = {"type": "external_conversation_item", "data": {"item_type": kind, "item_data": data, "source_id": "s:" + kind}}
+        first = await c.sessions.post_event(session, event)
+        assert await c.sessions.post_event(session, event) == first, kind
+    page = await c.sessions.list_items(session)
+    assert [i["type"] for i in page.data] == list(items), page
+    await c.sessions.get(session)
+
+
 @call("sessions.interrupt")
 async def interrupt(c: Context) -> None:
     session = c.keep["shell"]
     await c.sessions.post_event(session, user("sleep 50"))
-    while (await c.sessions.get(session)).status != "running":
-        await asyncio.sleep(0.05)
+    await c.until_running(session)
     await c.sessions.interrupt(session)
     await c.until_idle(session)
 
@@ -438,8 +482,7 @@ async def interrupt_idle(c: Context) -> None:
 async def stop(c: Context) -> None:
     session = c.keep["shell"]
     await c.sessions.post_event(session, user("sleep 51"))
-    while (await c.sessions.get(session)).status != "running":
-        await asyncio.sleep(0.05)
+    await c.until_running(session)
     await c.sessions.post_event(session, {"type": "stop_session", "data": {}})
     await c.until_idle(session)
 
@@ -452,9 +495,7 @@ async def compact(c: Context) -> None:
 @call("a turn that fails")
 async def failing_turn(c: Context) -> None:
     session = c.keep["shell"]
-    await c.sessions.post_event(session, user("echo out; exit 3"))
-    await asyncio.sleep(0.3)
-    await c.until_idle(session)
+    assert (await c.turn(session, user("echo out; exit 3"))).status == "failed"
     await c.sessions.list_items(session, order="desc", limit=3)
 
 
@@ -559,6 +600,7 @@ async def subtree_busy(c: Context) -> None:
     session = c.keep["child"]
     assert not await c.sessions.subtree_busy(c.keep["shell"])
     await c.sessions.post_event(session, user("sleep 2; echo done"))
+    await c.until_running(session)
     while not await c.sessions.subtree_busy(c.keep["shell"]):
         await asyncio.sleep(0.05)
     await c.until_idle(session)
@@ -603,6 +645,7 @@ async def upload(c: Context) -> None:
     note = await files.upload(sample(c, "note.txt", b"hello note\n"))
     assert note.filename == "note.txt" and note.bytes == 11, note
     c.keep["file"] = note.id
+    await asyncio.sleep(1.1)  # lists go by the second
     png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1\0\0\0\1\x08\x06\0\0\0\x1f\x15\xc4\x89"
     c.keep["image"] = (await files.upload(sample(c, "dot.png", png))).id
 
@@ -655,9 +698,7 @@ async def message_with_file(c: Context) -> None:
         {"type": "input_text", "text": "echo got it"},
         {"type": "input_file", "file_id": c.keep["file"], "filename": "note.txt"},
     ]
-    await c.sessions.post_event(session, {"type": "message", "data": {"role": "user", "content": content}})
-    await asyncio.sleep(0.3)
-    await c.until_idle(session)
+    await c.turn(session, {"type": "message", "data": {"role": "user", "content": content}})
     page = await c.sessions.list_items(session)
     sent = [i for i in page.data if i["type"] == "message" and i["role"] == "user"][-1]
     assert sent["content"][1]["file_id"] == c.keep["file"], sent
@@ -671,9 +712,7 @@ async def message_with_no_file(c: Context) -> None:
         {"type": "input_text", "text": "echo anyway"},
         {"type": "input_file", "file_id": NOBODY, "filename": "gone.txt"},
     ]
-    await c.sessions.post_event(session, {"type": "message", "data": {"role": "user", "content": content}})
-    await asyncio.sleep(0.3)
-    await c.until_idle(session)
+    await c.turn(session, {"type": "message", "data": {"role": "user", "content": content}})
     await c.sessions.list_items(session)
 
 

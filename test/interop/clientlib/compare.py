@@ -4,8 +4,12 @@
 
 Every difference goes to DIFFERENCES.json with its path, both values and a
 reason. The reasons that are allowed are: id, time, ordering, and not_covered
-(an endpoint in NOT_COVERED, which the documentation names). Ends with 1 when a
+(what NOT_COVERED names, as docs/omnigent.md does). Ends with 1 when a
 difference has no such reason.
+
+The words in which an error is told are each server's own and for people: they
+are listed apart, under error_texts, and not judged. An error's status, code and
+keys are compared like everything else.
 """
 
 from __future__ import annotations
@@ -17,14 +21,19 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-# Endpoints whose answers may differ, as "METHOD path" with {id} for an id.
-NOT_COVERED: dict[str, str] = {}
+# Parts of answers that may differ, by endpoint: a pattern of their path.
+NOT_COVERED: dict[str, str] = {
+    "GET /v1/agents": r" body\.(data\[name=[^]]*\]|first_id|last_id)$",  # each server offers agents of its own
+}
+
+# Where an answer tells people what is wrong.
+ERROR_TEXT = re.compile(r" body\.(error\.message|detail|detail\[\d+\]\.msg)$")
 
 # A type of event that comes as often as the producer flushes or the clock ticks.
 TIMED = {"session.heartbeat", "response.output_text.delta", "session.child_session.updated", "session.presence"}
 
 ID = re.compile(
-    r"\b(?:runner_token_|elicit_|pending_|turn_|resp_|msg_|conv_|file_)?[0-9a-f]{32}\b"
+    r"\b(?:[a-z]+_)*[0-9a-f]{32}\b"
     r"|\b[0-9a-f]{64}\b|\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b|\bresp_[0-9A-Za-z]+\b|/tmp/clientlib-\w+"
 )
 MESSAGE_ID = re.compile(r"^<id>(:\d+)?$")
@@ -64,7 +73,7 @@ def by_type(events: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
 def plain(value: Any) -> Any:
     """A value without what may differ, to find it again at another place."""
     if isinstance(value, dict):
-        return {k: "<time>" if TIME_KEY.search(k) and isinstance(v, (int, float)) else plain(v) for k, v in value.items()}
+        return {k: "<time>" if TIME_KEY.search(k) and seconds(v) else plain(v) for k, v in value.items()}
     if isinstance(value, list):
         return sorted((plain(v) for v in value), key=lambda v: json.dumps(v, sort_keys=True))
     return shape(value) if isinstance(value, str) else value
@@ -83,6 +92,10 @@ def differences(path: str, ours: Any, theirs: Any, key: str = "") -> Iterator[Di
                 yield {"path": f"{path}.{k}", side: ours.get(k, theirs.get(k)), "reason": f"only in {side}"}
                 continue
             yield from differences(f"{path}.{k}", ours[k], theirs[k], k)
+    elif is_agents(ours) and is_agents(theirs):
+        mine, others = ({row["name"]: row for row in rows} for rows in (ours, theirs))
+        for name in sorted(mine.keys() | others.keys()):
+            yield from differences(f"{path}[name={name}]", mine.get(name), others.get(name), key)
     elif isinstance(ours, list) and isinstance(theirs, list):
         if len(ours) != len(theirs):
             yield {**found("length")}
@@ -98,10 +111,20 @@ def differences(path: str, ours: Any, theirs: Any, key: str = "") -> Iterator[Di
         yield found("id")
     elif isinstance(ours, str) and isinstance(theirs, str) and MESSAGE_ID.match(shape(ours)) and MESSAGE_ID.match(shape(theirs)):
         yield found("id")
-    elif TIME_KEY.search(key) and type(ours) is type(theirs) and isinstance(ours, (int, float)):
+    elif TIME_KEY.search(key) and type(ours) is type(theirs) and seconds(ours):
         yield found("time")
     else:
         yield found("value")
+
+
+def is_agents(rows: Any) -> bool:
+    """Whether a value is a list of agents: they are compared by name."""
+    return isinstance(rows, list) and bool(rows) and all(isinstance(r, dict) and r.get("object") == "agent" for r in rows)
+
+
+def seconds(value: Any) -> bool:
+    """Whether a value is a time: a number, or a text of digits."""
+    return isinstance(value, (int, float)) or isinstance(value, str) and value.isdigit()
 
 
 ALLOWED = ("id", "time", "ordering", "not_covered")
@@ -120,9 +143,17 @@ def compare_call(name: str, ours: list[Any], theirs: list[Any]) -> Iterator[Diff
             mine, other = {**mine, "events": by_type(mine["events"])}, {**other, "events": by_type(other["events"])}
         for k in ("status", "content_type", "body", "events"):
             for d in differences(f"{where} {k}", mine.get(k), other.get(k)):
-                if d["reason"] not in ALLOWED and endpoint(mine) in NOT_COVERED:
+                named = NOT_COVERED.get(endpoint(mine))
+                if d["reason"] not in ALLOWED and named and re.search(named, d["path"]):
                     d["reason"] = "not_covered"
+                elif d["reason"] == "value" and ERROR_TEXT.search(d["path"]) and texts(d):
+                    d["reason"] = "error_text"
                 yield d
+
+
+def texts(d: Difference) -> bool:
+    """Whether both sides say something."""
+    return all(isinstance(d[side], str) and d[side] for side in ("ours", "theirs"))
 
 
 def main() -> int:
@@ -131,8 +162,9 @@ def main() -> int:
         return 2
     ours, theirs = (json.loads(pathlib.Path(p).read_text()) for p in sys.argv[1:3])
     found = [d for name in theirs.keys() | ours.keys() for d in compare_call(name, ours.get(name, []), theirs.get(name, []))]
-    found.sort(key=lambda d: (d["reason"] in ALLOWED, d["path"]))
-    pathlib.Path(sys.argv[3]).write_text(json.dumps(found, indent=1) + "\n")
+    words = sorted((d for d in found if d["reason"] == "error_text"), key=lambda d: d["path"])
+    found = sorted((d for d in found if d["reason"] != "error_text"), key=lambda d: (d["reason"] in ALLOWED, d["path"]))
+    pathlib.Path(sys.argv[3]).write_text(json.dumps({"differences": found, "error_texts": words}, indent=1) + "\n")
     wrong = [d for d in found if d["reason"] not in ALLOWED]
     counts = {r: sum(d["reason"] == r for d in found) for r in ALLOWED}
     print(json.dumps({"differences": len(found), "not_allowed": len(wrong), **counts}))
