@@ -36,6 +36,7 @@ func TestListFilters(t *testing.T) {
 	archived := s.session(map[string]any{"title": "plain too"})
 	s.ok(200, "PATCH", "/v1/sessions/"+archived, map[string]any{"archived": true})
 	child := s.ok(201, "POST", "/v1/sessions", map[string]any{"agent_id": s.shell(), "parent_session_id": plain, "title": "w:1"})["id"].(string)
+	s.ok(200, "PATCH", "/v1/sessions/"+project, map[string]any{"project_id": nil}) // as if it were not there
 	ids := func(query string) []string {
 		t.Helper()
 		out := []string{}

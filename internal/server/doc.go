@@ -17,6 +17,12 @@
 // for. When a runner comes back, restore.go tells it of the sessions that were
 // cut off; the tools of a session's program are called through mcp.go.
 //
+// What a message names besides text, files, is on disk beside the database
+// (files.go, blobs.go); what a turn asks a human is a row until it is answered,
+// in the session that asks and in all above it (elicitations.go). Events leave in
+// the full form of the API (eventfields.go), and what is ours alone only goes to
+// those who ask for it (extras.go).
+//
 // Everything that listens for requests passes safety.go and authn.go first: an
 // agent that runs commands behind a loopback port is remote code execution for
 // every web page unless we refuse.

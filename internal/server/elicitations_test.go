@@ -83,6 +83,10 @@ func TestAQuestionEndsWithItsTurn(t *testing.T) {
 	require.Equal(t, typeAnswered, over.typ)
 	require.Equal(t, map[string]any{"type": typeAnswered, "sequence_number": nil, "elicitation_id": "e1", "action": nil, "reason": "unanswered"}, over.data)
 	require.Equal(t, []string{beside}, s.questionsOf(session))
+
+	r.say(session, response("in_progress", "resp_2", nil), question("e2", "Still?"), status(session, "running"), status(session, "idle"))
+	require.Contains(t, types(v.until("response.completed")), typeAnswered, "also by an end that only the status tells")
+	require.Equal(t, []string{beside}, s.questionsOf(session))
 	s.post(session, "external_elicitation_resolved", map[string]any{"elicitation_id": beside})
 	require.Empty(t, s.questionsOf(session))
 }

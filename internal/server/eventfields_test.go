@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/outrunner/outrunner/internal/server/store"
 )
 
 // Clients get every field of an event, nulls included, and no other.
@@ -73,6 +75,8 @@ func TestExtrasAreAskedFor(t *testing.T) {
 	events, err := s.srv.db.Read().Events(t.Context(), session, 0, 1000, 1000)
 	require.NoError(t, err)
 	found := map[string]bool{}
+	require.False(t, waits(&store.Item{CreatedAt: 10}, 11))
+	require.True(t, waits(&store.Item{CreatedAt: 10}, 12))
 	for _, e := range events {
 		var ours, theirs map[string]any
 		require.NoError(t, json.Unmarshal(e.Data, &ours))
@@ -81,6 +85,8 @@ func TestExtrasAreAskedFor(t *testing.T) {
 		case typeInProgress, typeFailed:
 			require.Equal(t, []any{input}, ours[keyInputs])
 			require.NotContains(t, theirs, keyInputs)
+		case typeConsumed:
+			require.Nil(t, theirs["data"].(map[string]any)["cleared_pending_id"], "it was never seen to wait")
 		case typeStatus:
 			require.Equal(t, input, ours["error"].(map[string]any)[keyItem])
 			require.NotContains(t, theirs["error"], keyItem)

@@ -177,6 +177,7 @@ func TestCopyFiles(t *testing.T) {
 	require.Equal(t, "x", string(raw))
 	copyTo(403, root, worker, id)
 	copyTo(403, s.session(), root, id)
+	copyTo(403, worker, s.session(), id)
 	copyTo(404, worker, root, "0123456789abcdef0123456789abcdef")
 	copyTo(422, worker, root)
 	require.Equal(t, http.StatusUnprocessableEntity, func() int {

@@ -101,6 +101,11 @@ func endOpenResponses(ctx context.Context, tx *store.Tx, ses *store.Session, ch 
 	if err != nil {
 		return err
 	}
+	if len(open) > 0 && !ch.lost { // a lost turn may come back and still wait
+		if err := endQuestions(ctx, tx, ses.ID); err != nil {
+			return err
+		}
+	}
 	for _, r := range open {
 		typ := typeCompleted
 		switch {
