@@ -86,6 +86,7 @@ func (a *API) Do(method, path string, body any) (int, []byte, error) {
 	if err != nil {
 		return 0, nil, err
 	}
+	req.Header.Set("X-Outrunner-Extras", "1") // as our own programs ask
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}

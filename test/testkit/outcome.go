@@ -30,7 +30,7 @@ const maxEvent = 16 << 20
 // Events reads all stored events of a session, oldest first: a stream from the
 // first event to the one that was the newest when it was opened.
 func (a *API) Events(session string) ([]Event, error) {
-	res, err := a.client.Get(a.URL + "/v1/sessions/" + session + "/stream?last_event_id=0")
+	res, err := a.client.Get(a.URL + "/v1/sessions/" + session + "/stream?last_event_id=0&outrunner_extras=1")
 	if err != nil {
 		return nil, err
 	}
