@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -34,7 +35,7 @@ type eventHandler func(ctx context.Context, p Principal, session string, ev inpu
 
 // eventHandlers are the events that the server takes.
 func (s *Server) eventHandlers() map[string]eventHandler {
-	return map[string]eventHandler{
+	all := map[string]eventHandler{
 		"message":                    s.onMessage,
 		"interrupt":                  s.onInterrupt,
 		"stop_session":               s.onStop,
@@ -49,6 +50,8 @@ func (s *Server) eventHandlers() map[string]eventHandler {
 		"compact":                       s.onCompact,
 		"function_call_output":          s.onToolResult,
 	}
+	maps.Copy(all, s.newsHandlers())
+	return all
 }
 
 // postEvents is POST /v1/sessions/{id}/events: one event, or a list that is

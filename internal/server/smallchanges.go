@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -68,13 +69,21 @@ func (s *Server) setTitle(w http.ResponseWriter, r *http.Request) error {
 	if n := utf8.RuneCountInString(title); n < 2 || n > maxTitleRunes {
 		return invalid("title", "string_too_short", "A title has 2 to %d characters", maxTitleRunes).given(fields["title"]).about(dict{"min_length": 2})
 	}
-	ctx := r.Context()
-	err = s.db.Write(ctx, func(tx *store.Tx) error {
+	if err := s.rename(r.Context(), id, title); err != nil {
+		return err
+	}
+	answer(w, s.log, http.StatusOK, dict{"renamed": true, "title": title, "reason": nil})
+	return nil
+}
+
+// rename gives a session a title, and tells its viewers.
+func (s *Server) rename(ctx context.Context, id, title string) error {
+	return s.db.Write(ctx, func(tx *store.Tx) error {
 		ses, err := tx.Session(ctx, id)
 		if err != nil {
 			return err
 		}
-		ses.Title = title
+		ses.Title = clip(title, maxTitleRunes*4)
 		if err := checkTitle(ctx, tx, ses); err != nil {
 			return err
 		}
@@ -83,11 +92,6 @@ func (s *Server) setTitle(w http.ResponseWriter, r *http.Request) error {
 		}
 		return emit(tx, id, "session.title", dict{"conversation_id": id, "title": title})
 	})
-	if err != nil {
-		return err
-	}
-	answer(w, s.log, http.StatusOK, dict{"renamed": true, "title": title, "reason": nil})
-	return nil
 }
 
 // resetModel is POST …/model-override/reset: it takes a choice of model back,

@@ -68,6 +68,10 @@ func (s *Server) getStream(w http.ResponseWriter, r *http.Request) error {
 			from = seq
 		}
 	}
+	begin, err := s.beginning(ctx, ses)
+	if err != nil {
+		return err
+	}
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-cache")
@@ -95,10 +99,6 @@ func (s *Server) getStream(w http.ResponseWriter, r *http.Request) error {
 			}
 		}
 		from = rows[len(rows)-1].Seq
-	}
-	begin, err := s.beginning(ctx, ses)
-	if err != nil {
-		return err
 	}
 	for _, f := range append(drafts, begin...) {
 		if out.write(f) != nil {

@@ -67,7 +67,7 @@ func (i Item) Text() string {
 
 // RunnerRow is a row of GET /v1/runners.
 type RunnerRow struct {
-	ID     string `json:"id"`
+	ID     string `json:"runner_id"`
 	Online bool   `json:"online"`
 }
 

@@ -243,13 +243,16 @@ func (t *Tx) SaveSession(s *Session) error {
 
 // SetLabels merges labels into a session's.
 func (t *Tx) SetLabels(session string, labels map[string]string) error {
-	for k, v := range labels {
-		if _, err := t.exec("storing a label", `INSERT INTO labels (session, key, value) VALUES (?, ?, ?)
-			ON CONFLICT (session, key) DO UPDATE SET value = excluded.value`, session, k, v); err != nil {
-			return err
-		}
+	if len(labels) == 0 {
+		return nil
 	}
-	return nil
+	all, err := Encode(labels)
+	if err != nil {
+		return err
+	}
+	_, err = t.exec("storing labels", `INSERT INTO labels (session, key, value) SELECT ?, key, value FROM json_each(?) WHERE true
+		ON CONFLICT (session, key) DO UPDATE SET value = excluded.value`, session, string(all))
+	return err
 }
 
 // DropLabel takes a label from a session.
