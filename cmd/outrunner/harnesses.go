@@ -53,14 +53,14 @@ func definition(h config.Harness) harness.Definition {
 }
 
 // harnesses sets the programs up.
-func (s runnerSetup) harnesses(table map[string]harness.Definition) (*harness.Manager, error) {
+func (s runnerSetup) harnesses(table map[string]harness.Definition, tools harness.Tools) (*harness.Manager, error) {
 	self, err := guard.Self()
 	if err != nil {
 		return nil, err
 	}
 	return harness.New(harness.Config{
 		Harnesses: table, Workspace: s.workspace, PassEnv: s.file.PassEnv, Guard: self, Log: s.log,
-		Tools: s.tools(), OnSpawn: func() { runner.CrashAt("spawned") },
+		Tools: tools, OnSpawn: func() { runner.CrashAt("spawned") },
 	})
 }
 

@@ -42,7 +42,7 @@ acp:
 	}, table["acp:other"])
 	require.Contains(t, log.String(), "acp.agents[3]: command is missing")
 	require.Contains(t, log.String(), "OMNIGENT_RUNNER_X is a credential")
-	_, err := s.harnesses(table)
+	_, err := s.harnesses(table, harness.Tools{})
 	require.NoError(t, err)
 
 	s.omnigent = t.TempDir()

@@ -54,7 +54,7 @@ type runnerSetup struct {
 // runRunner runs a runner until ctx ends, or until it cannot go on.
 func runRunner(ctx context.Context, s runnerSetup) (err error) {
 	table := s.programs()
-	programs, err := s.harnesses(table)
+	programs, err := s.harnesses(table, s.tools())
 	if err != nil {
 		return usage(err)
 	}
