@@ -12,7 +12,7 @@ ARGS ?=
 
 export GOLANGCI_LINT_CACHE := $(CURDIR)/.cache/golangci
 
-.PHONY: help run build cross test lint cover fuzz
+.PHONY: help run build cross test lint cover fuzz interop
 
 help: ## what can be made
 	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -30,12 +30,20 @@ cross: ## compile for every platform that is promised
 test: ## every test, with the race detector, in a random order
 	@go test -race -shuffle=on -timeout 5m ./...
 
+# Its programs come from their registries, the first time; its table is printed
+# whatever the outcome.
+interop: ## against the published Omnigent server, runner and client library, and a coding agent
+	@installed=$$(test/interop/setup.sh); export $$installed OUTRUNNER_INTEROP_RESULTS=$$(mktemp); \
+		status=0; go test -tags interop -count=1 -timeout 9m -p 2 -parallel 16 ./test/interop/... || status=$$?; \
+		go run -tags interop ./test/interop/table "$$OUTRUNNER_INTEROP_RESULTS"; \
+		rm -f "$$OUTRUNNER_INTEROP_RESULTS"; exit $$status
+
 lint: $(LINT) ## format, vet on three systems, golangci-lint
 	@unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
 		if [[ -n $$unformatted ]]; then echo "run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
 	@for os in linux darwin windows; do echo "vet $$os"; CGO_ENABLED=0 GOOS=$$os go vet ./...; done
-	@echo "vet crashpoints"; CGO_ENABLED=0 go vet -tags crashpoints ./...
-	@echo "golangci-lint"; $(LINT) run ./...
+	@for tag in crashpoints interop; do echo "vet $$tag"; CGO_ENABLED=0 go vet -tags $$tag ./...; done
+	@echo "golangci-lint"; $(LINT) run --build-tags interop ./...
 
 cover: ## coverage, per function, in cover.out
 	go test -coverpkg=./... -coverprofile=cover.out ./...

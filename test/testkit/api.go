@@ -67,8 +67,9 @@ func (i Item) Text() string {
 
 // RunnerRow is a row of GET /v1/runners.
 type RunnerRow struct {
-	ID     string `json:"runner_id"`
-	Online bool   `json:"online"`
+	ID        string   `json:"runner_id"`
+	Online    bool     `json:"online"`
+	Harnesses []string `json:"harnesses"`
 }
 
 // Do makes a call and returns its status and body. A body that is not nil goes

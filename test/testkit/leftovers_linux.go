@@ -27,15 +27,19 @@ func (r *Runner) RequireGone() {
 func RequireNone(t testing.TB, home string, but ...*Process) {
 	t.Helper()
 	// A test that fails here must not leave them to the machine.
-	defer func() {
-		for _, l := range Leftovers(t, home, but...) {
-			if p, err := os.FindProcess(l.pid); err == nil {
-				_ = p.Kill() // it may have ended meanwhile
-			}
-		}
-	}()
+	defer EndLeftovers(t, home, but...)
 	Until(t, GoneWithin, func() bool { return len(Leftovers(t, home, but...)) == 0 },
 		func() string { return fmt.Sprintf("processes are left: %v", Leftovers(t, home, but...)) })
+}
+
+// EndLeftovers kills what is left, each process by its id.
+func EndLeftovers(t testing.TB, home string, but ...*Process) {
+	t.Helper()
+	for _, l := range Leftovers(t, home, but...) {
+		if p, err := os.FindProcess(l.pid); err == nil {
+			_ = p.Kill() // it may have ended meanwhile
+		}
+	}
 }
 
 // Leftover is a process that a runner has left behind.

@@ -15,7 +15,7 @@ import (
 // after the process has ended.
 const outputDelay = 2 * time.Second
 
-// Process is one run of the program.
+// Process is one run of a program.
 type Process struct {
 	Stdout, Stderr *Output
 
@@ -33,9 +33,16 @@ type Options struct {
 	Stdin string
 }
 
-// Run starts the program. It is killed at the end of the test if it has not
-// ended before.
+// Run starts outrunner. It is killed at the end of the test if it has not ended
+// before.
 func Run(t testing.TB, o Options, args ...string) *Process {
+	t.Helper()
+	return RunProgram(t, Binary(t), "outrunner "+args[0], o, args...)
+}
+
+// RunProgram is Run for another program. The name is what it is called in what
+// a failed test shows.
+func RunProgram(t testing.TB, path, name string, o Options, args ...string) *Process {
 	t.Helper()
 	if o.Home == "" {
 		o.Home = t.TempDir()
@@ -43,12 +50,12 @@ func Run(t testing.TB, o Options, args ...string) *Process {
 	if o.Dir == "" {
 		o.Dir = o.Home
 	}
-	p := &Process{t: t, name: args[0], cmd: exec.Command(Binary(t), args...), done: make(chan struct{}),
+	p := &Process{t: t, name: name, cmd: exec.Command(path, args...), done: make(chan struct{}),
 		Stdout: &Output{}, Stderr: &Output{}}
 	p.cmd.Dir, p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = o.Dir, strings.NewReader(o.Stdin), p.Stdout, p.Stderr
 	p.cmd.WaitDelay = outputDelay
 	p.cmd.Env = append(environment(o.Home), o.Env...)
-	require.NoError(t, p.cmd.Start(), "starting outrunner %s", p.name)
+	require.NoError(t, p.cmd.Start(), "starting %s", p.name)
 	go func() {
 		defer close(p.done)
 		_ = p.cmd.Wait() // how it ended is in ProcessState
@@ -75,11 +82,11 @@ func (p *Process) end() {
 	said := p.Stderr.String()
 	for _, bad := range []string{"WARNING: DATA RACE", "panic: ", "fatal error: "} {
 		if strings.Contains(said, bad) {
-			p.t.Errorf("outrunner %s: %s", p.name, bad)
+			p.t.Errorf("%s: %s", p.name, bad)
 		}
 	}
 	if p.t.Failed() {
-		p.t.Logf("outrunner %s, process %d: %s\nstdout:\n%s\nstderr:\n%s", strings.Join(p.cmd.Args[1:], " "), p.Pid(),
+		p.t.Logf("%s, %q, process %d: %s\nstdout:\n%s\nstderr:\n%s", p.name, p.cmd.Args[1:], p.Pid(),
 			p.cmd.ProcessState, clip(p.Stdout.String()), clip(said))
 	}
 }
@@ -99,7 +106,7 @@ func (p *Process) Pid() int { return p.cmd.Process.Pid }
 // Kill ends the process as kill -9 does, and waits until it is gone.
 func (p *Process) Kill() {
 	if err := p.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		p.t.Errorf("killing outrunner %s: %v", p.name, err)
+		p.t.Errorf("killing %s: %v", p.name, err)
 	}
 	<-p.done
 }
@@ -130,7 +137,7 @@ func (p *Process) Wait(limit time.Duration) int {
 	case <-p.done:
 		return p.cmd.ProcessState.ExitCode()
 	case <-timer.C:
-		require.FailNow(p.t, "outrunner "+p.name+" did not end", "within %s", limit)
+		require.FailNow(p.t, p.name+" did not end", "within %s", limit)
 		return 0
 	}
 }
