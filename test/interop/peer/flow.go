@@ -54,14 +54,23 @@ func Flow(t *testing.T, pairing Pairing, flow string, run func(*testing.T)) {
 func Noted(t *testing.T, pairing Pairing, flow string, run func(*testing.T, *Notes)) {
 	t.Run(flow, func(t *testing.T) {
 		t.Parallel()
-		begin := time.Now()
-		notes := &Notes{}
-		// The first cleanup is the last to run: what fails in another counts.
-		t.Cleanup(func() {
-			require.NoError(t, note(Result{flow, pairing, !t.Failed(), time.Since(begin).Seconds(), notes.text}))
-		})
-		run(t, notes)
+		noted(t, pairing, flow, run)
 	})
+}
+
+// Alone is Noted for a flow that no other may disturb: it runs now.
+func Alone(t *testing.T, pairing Pairing, flow string, run func(*testing.T, *Notes)) {
+	t.Run(flow, func(t *testing.T) { noted(t, pairing, flow, run) })
+}
+
+func noted(t *testing.T, pairing Pairing, flow string, run func(*testing.T, *Notes)) {
+	begin := time.Now()
+	notes := &Notes{}
+	// The first cleanup is the last to run: what fails in another counts.
+	t.Cleanup(func() {
+		require.NoError(t, note(Result{flow, pairing, !t.Failed(), time.Since(begin).Seconds(), notes.text}))
+	})
+	run(t, notes)
 }
 
 // note appends to the file of results; one write is one line, so packages that
