@@ -48,7 +48,7 @@ func TestCallsAreExact(t *testing.T) {
 		got = r
 		text, _ := io.ReadAll(r.Body)
 		body = string(text)
-		answer(200, asJSON, `{"data":[]}`)(w, r)
+		answer(200, asJSON, `{"data":[],"item_id":"i"}`)(w, r)
 	})
 	c.Header = func(context.Context) (http.Header, error) {
 		return http.Header{"X-Omnigent-Runner-Tunnel-Token": {"t"}}, nil
@@ -214,6 +214,13 @@ func TestStoreReturnsTheServersID(t *testing.T) {
 	id, err := c.Store(t.Context(), "s", wire.Outgoing{SourceID: "x", ItemData: []byte("{}")})
 	require.NoError(t, err)
 	require.Equal(t, "i", id)
+
+	c = serve(t, answer(200, asJSON, `{}`))
+	_, err = c.Store(t.Context(), "s", wire.Outgoing{SourceID: "x", ItemData: []byte("{}")})
+	require.ErrorContains(t, err, "the answer names no item")
+	for _, settled := range []error{wire.ErrRejected, wire.ErrNotFound} {
+		require.NotErrorIs(t, err, settled, "another try may pass")
+	}
 }
 
 func TestAnAnswerIsBounded(t *testing.T) {
@@ -275,6 +282,7 @@ func TestAgentContents(t *testing.T) {
 		{answer(410, asJSON, `{"error":{"code":"session_agent_missing","message":"removed"}}`), wire.ErrRejected, "removed"},
 		{answer(500, asJSON, `{}`), nil, "500"},
 		{answer(200, "text/html", "<p>"), nil, "HTML"},
+		{answer(200, asJSON, "{}"), nil, "JSON, which is no agent"},
 		{answer(204, "", ""), nil, "not JSON"},
 	} {
 		c := serve(t, w.handler)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"time"
 )
@@ -19,12 +20,18 @@ func (c *Client) AgentContents(ctx context.Context, session string) (io.ReadClos
 		cancel()
 		return nil, fmt.Errorf("fetching the agent of session %s: %w", session, err)
 	}
-	if response.StatusCode != http.StatusOK || foreign(response, nil) {
+	if response.StatusCode != http.StatusOK || foreign(response, nil) || jsonBody(response) {
 		err := refusal(q, response)
 		cancel()
 		return nil, fmt.Errorf("fetching the agent of session %s: %w", session, err)
 	}
 	return &body{response.Body, cancel}, nil
+}
+
+// jsonBody reports that an answer says that it is JSON, which no bundle is.
+func jsonBody(response *http.Response) bool {
+	kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	return err == nil && kind == "application/json"
 }
 
 // refusal is the error of an answer that is not the file that was asked for.
@@ -36,6 +43,9 @@ func refusal(q call, response *http.Response) error {
 	}
 	if err := judge(q, response, text); err != nil {
 		return err
+	}
+	if jsonBody(response) {
+		return lost{fmt.Errorf("%s %s (status %d) was answered with JSON, which is no agent", q.method, q.path, response.StatusCode)}
 	}
 	return notOurs(q, response, text)
 }

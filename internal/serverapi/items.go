@@ -60,8 +60,9 @@ func complete(items []wire.Item) error {
 	return nil
 }
 
-// Store sends one item and returns the id under which the server keeps it, ""
-// if the server does not say. Sending it again is safe (server.md 2.6).
+// Store sends one item and returns the id under which the server keeps it. An
+// answer without one is no word that it does. Sending it again is safe
+// (server.md 2.6).
 func (c *Client) Store(ctx context.Context, session string, out wire.Outgoing) (string, error) {
 	var answer struct {
 		ItemID string `json:"item_id"`
@@ -74,6 +75,9 @@ func (c *Client) Store(ctx context.Context, session string, out wire.Outgoing) (
 		}{"external_conversation_item", out},
 		timeout: orDefault(c.Timing.Store, 10*time.Second), limit: ackLimit,
 	}, &answer)
+	if err == nil && answer.ItemID == "" {
+		err = lost{errors.New("the answer names no item")}
+	}
 	if err != nil {
 		return "", fmt.Errorf("storing item %s of session %s: %w", out.SourceID, session, err)
 	}
