@@ -26,6 +26,7 @@ type driver struct {
 	timers  timers
 	stores  stores
 	pumps   pumps
+	trouble complaints
 
 	mu       sync.Mutex
 	scanner  *catchup.Scanner // of the connection that is up
@@ -34,7 +35,7 @@ type driver struct {
 }
 
 func newDriver(r *Runner) *driver {
-	d := &driver{r: r, log: r.log, verdicts: map[string]chan catchup.Verdict{}}
+	d := &driver{r: r, log: r.log, trouble: complaints{log: r.log}, verdicts: map[string]chan catchup.Verdict{}}
 	d.timers.fire = func(session string, key core.TimerKey) {
 		r.loop.answer(core.TimerFired{Session: session, Key: key})
 	}
@@ -66,6 +67,7 @@ func (d *driver) execute(ctx context.Context, e core.Effect) {
 	case core.Forget:
 		d.outlets.forget(e.Session)
 		d.stores.forget(e.Session)
+		d.trouble.forget(e.Session)
 	case core.Verdict:
 		d.deliverVerdict(e)
 	case core.Log:
@@ -90,14 +92,15 @@ func (d *driver) execute(ctx context.Context, e core.Effect) {
 		}
 	}
 }
+
 func (d *driver) logLine(e core.Log) {
+	if e.Level == core.Warn {
+		d.trouble.add(e.Session, e.Msg, e.Err)
+		return
+	}
 	attrs := []any{"session", e.Session}
 	if e.Err != nil {
 		attrs = append(attrs, "error", e.Err)
-	}
-	if e.Level == core.Warn {
-		d.log.Warn(e.Msg, attrs...)
-		return
 	}
 	d.log.Info(e.Msg, attrs...)
 }

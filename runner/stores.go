@@ -16,6 +16,9 @@ const storeRetryCap = 2 * time.Second
 // storeTimeout ends one try (sessions.md 11).
 const storeTimeout = 10 * time.Second
 
+// notStored is the complaint about a server that does not keep an item.
+const notStored = "the server does not keep the session's items; trying again"
+
 // stores sends the items of each session's outbox to the server: one at a
 // time per session, in order, until the server has settled it. Sessions do not
 // wait for each other.
@@ -91,10 +94,13 @@ func (d *driver) send(ctx context.Context, e core.Store) bool {
 		}
 		if err == nil || errors.Is(err, wire.ErrNotFound) || errors.Is(err, wire.ErrRejected) {
 			crashAt("posted")
+			if d.trouble.end(e.Session, notStored) {
+				d.log.Info("the server keeps the session's items again", "session", e.Session)
+			}
 			d.r.loop.answer(core.Stored{Session: e.Session, Source: e.Out.SourceID, Err: err})
 			return true
 		}
-		d.log.Debug("storing an item; trying again", "session", e.Session, "source", e.Out.SourceID, "error", err)
+		d.trouble.add(e.Session, notStored, err)
 		select {
 		case <-ctx.Done():
 			return false
