@@ -142,8 +142,8 @@ func (p *Tap) tunnel(ctx context.Context, w http.ResponseWriter, r *http.Request
 	}
 	p.mu.Unlock()
 	dial, cancel := context.WithTimeout(ctx, tapDial)
-	far, res, err := websocket.Dial(dial, p.target.String()+r.URL.Path, &websocket.DialOptions{HTTPHeader: header,
-		HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}})
+	options := &websocket.DialOptions{HTTPHeader: header, HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
+	far, res, err := websocket.Dial(dial, p.target.String()+r.URL.Path, options) //nolint:bodyclose // the library has closed it
 	cancel()
 	if err != nil {
 		status := http.StatusBadGateway
