@@ -53,6 +53,7 @@ func NewServer(t testing.TB, kind Kind) *Server {
 	address := testkit.FreeAddress(t)
 	s := &Server{API: testkit.NewAPI(t, "http://"+address), Kind: kind, Address: address, t: t, dir: t.TempDir()}
 	s.state = filepath.Join(s.dir, "state")
+	showLogs(t, s.dir)
 	s.Start()
 	return s
 }
@@ -74,7 +75,7 @@ func (s *Server) Start() {
 		data := filepath.Join(s.dir, "data")
 		require.NoError(s.t, os.MkdirAll(data, 0o700))
 		s.Process = testkit.RunProgram(s.t, Python(s.t), "the published server", testkit.Options{
-			Home: filepath.Join(s.dir, "data"),
+			Home: data,
 			Env:  append(private(data), "OMNIGENT_LOCAL_SINGLE_USER=1"),
 		}, "-m", "omnigent", "server", "--host", "127.0.0.1", "--port", port, "--database-uri", "sqlite:///"+filepath.Join(data, "chat.db"),
 			"--artifact-location", filepath.Join(s.dir, "artifacts"), "--no-open")

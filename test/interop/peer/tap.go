@@ -42,6 +42,7 @@ type Tap struct {
 	claim    string // instead of the runner's own; "" = that
 	requests []Request
 	hellos   []time.Time
+	pings    []time.Time
 	again    func(Request) bool
 	answers  map[string]float64 // status by the id of a repeated request
 	cuts     []context.CancelFunc
@@ -120,6 +121,13 @@ func (p *Tap) Hellos() []time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.hellos)
+}
+
+// Pings are the moments at which a ping of the server's passed.
+func (p *Tap) Pings() []time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.pings)
 }
 
 // Answers are the statuses of the requests that were sent again.
@@ -222,7 +230,15 @@ func (p *Tap) upward(text []byte) [][]byte {
 // downward is what goes on of a server's message.
 func (p *Tap) downward(text []byte) [][]byte {
 	var frame Dict
-	if json.Unmarshal(text, &frame) != nil || frame["kind"] != "request" {
+	if json.Unmarshal(text, &frame) != nil {
+		return [][]byte{text}
+	}
+	if frame["kind"] == "ping" {
+		p.mu.Lock()
+		p.pings = append(p.pings, time.Now())
+		p.mu.Unlock()
+	}
+	if frame["kind"] != "request" {
 		return [][]byte{text}
 	}
 	q := Request{At: time.Now()}

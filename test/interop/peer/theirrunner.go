@@ -4,6 +4,7 @@ package peer
 
 import (
 	"crypto/rand"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -40,6 +41,7 @@ func (s *Server) NewTheirRunner(url string) *TheirRunner {
 	var err error
 	r.ID, err = config.RunnerID(r.Secret)
 	require.NoError(s.t, err)
+	showLogs(s.t, r.Home)
 	s.t.Cleanup(func() {
 		if r.Process != nil {
 			r.Process.Kill()
@@ -56,6 +58,6 @@ func (r *TheirRunner) Start(env ...string) {
 		Home: r.Home, Dir: r.Workspace,
 		Env: append(append(private(r.Home), "RUNNER_SERVER_URL="+r.url, "OMNIGENT_RUNNER_ID="+r.ID,
 			"OMNIGENT_RUNNER_TUNNEL_BINDING_TOKEN="+r.Secret, "OMNIGENT_RUNNER_WORKSPACE="+r.Workspace,
-			"OMNIGENT_LOG_TO_STDERR=1"), env...),
+			"OMNIGENT_PROCESS_LOG_FILE="+filepath.Join(r.Home, "runner.log")), env...),
 	}, "-P", "-m", "omnigent.runner._entry")
 }
