@@ -55,6 +55,7 @@ func RunProgram(t testing.TB, path, name string, o Options, args ...string) *Pro
 	p.cmd.Dir, p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = o.Dir, strings.NewReader(o.Stdin), p.Stdout, p.Stderr
 	p.cmd.WaitDelay = outputDelay
 	p.cmd.Env = append(environment(o.Home), o.Env...)
+	dieWithUs(p.cmd)
 	require.NoError(t, p.cmd.Start(), "starting %s", p.name)
 	go func() {
 		defer close(p.done)

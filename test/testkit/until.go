@@ -12,6 +12,8 @@ const (
 	Patience = 60 * time.Second
 	// Tick is how often a test looks whether it has happened.
 	Tick = 20 * time.Millisecond
+	// SlowTick is Tick for what is asked of a server that many tests share.
+	SlowTick = 250 * time.Millisecond
 )
 
 // Until waits until ok says true, and fails the test with what when that takes
@@ -19,9 +21,20 @@ const (
 // test too.
 func Until(t testing.TB, limit time.Duration, ok func() bool, what func() string) {
 	t.Helper()
+	until(t, Tick, limit, ok, what)
+}
+
+// UntilSlow is Until that looks less often.
+func UntilSlow(t testing.TB, limit time.Duration, ok func() bool, what func() string) {
+	t.Helper()
+	until(t, SlowTick, limit, ok, what)
+}
+
+func until(t testing.TB, every, limit time.Duration, ok func() bool, what func() string) {
+	t.Helper()
 	over := time.NewTimer(limit)
 	defer over.Stop()
-	tick := time.NewTicker(Tick)
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for !ok() {
 		select {

@@ -67,12 +67,3 @@ func (s *Server) Said(session string) string {
 	}
 	return text.String()
 }
-
-// cutLast is strings.Cut at the last such byte.
-func cutLast(s string, sep byte) (before, after string, found bool) {
-	n := strings.LastIndexByte(s, sep)
-	if n < 0 {
-		return s, "", false
-	}
-	return s[:n], s[n+1:], true
-}

@@ -3,6 +3,7 @@
 package peer
 
 import (
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -40,25 +41,30 @@ type Server struct {
 	*testkit.API
 	Kind    Kind
 	Address string
-	Process *testkit.Process // of the newest start
 
-	t     testing.TB
-	dir   string
-	state string
+	t       testing.TB
+	machine *machine
+}
+
+// machine is what all tests of a server share.
+type machine struct {
+	owner   testing.TB // with whose end the server ends
+	dir     string
+	process *testkit.Process // of the newest start
 }
 
 // NewServer starts a server and waits until it answers.
 func NewServer(t testing.TB, kind Kind) *Server {
 	t.Helper()
 	address := testkit.FreeAddress(t)
-	s := &Server{API: testkit.NewAPI(t, "http://"+address), Kind: kind, Address: address, t: t, dir: t.TempDir()}
-	s.state = filepath.Join(s.dir, "state")
-	showLogs(t, s.dir)
+	s := &Server{API: testkit.NewAPI(t, "http://"+address), Kind: kind, Address: address, t: t, machine: &machine{owner: t, dir: t.TempDir()}}
+	showLogs(t, s.machine.dir)
 	s.Start()
 	return s
 }
 
-// For is the same server, for another test: what fails, fails that one.
+// For is the same server, for another test: what fails, fails that one. The
+// server stays the first one's.
 func (s *Server) For(t testing.TB) *Server {
 	other := *s
 	other.API, other.t = testkit.NewAPI(t, s.URL), t
@@ -68,27 +74,28 @@ func (s *Server) For(t testing.TB) *Server {
 // Start starts it, again, and returns when it answers.
 func (s *Server) Start() {
 	s.t.Helper()
+	m := s.machine
 	if s.Kind == Ours {
-		s.Process = testkit.Run(s.t, testkit.Options{}, "server", "--listen", s.Address, "--state", s.state)
+		m.process = testkit.Run(m.owner, testkit.Options{}, "server", "--listen", s.Address, "--state", filepath.Join(m.dir, "state"))
 	} else {
-		_, port, _ := cutLast(s.Address, ':')
-		data := filepath.Join(s.dir, "data")
+		_, port, err := net.SplitHostPort(s.Address)
+		require.NoError(s.t, err)
+		data := filepath.Join(m.dir, "data")
 		require.NoError(s.t, os.MkdirAll(data, 0o700))
-		s.Process = testkit.RunProgram(s.t, Python(s.t), "the published server", testkit.Options{
+		m.process = testkit.RunProgram(m.owner, Python(s.t), "the published server", testkit.Options{
 			Home: data,
 			Env:  append(private(data), "OMNIGENT_LOCAL_SINGLE_USER=1"),
 		}, "-m", "omnigent", "server", "--host", "127.0.0.1", "--port", port, "--database-uri", "sqlite:///"+filepath.Join(data, "chat.db"),
-			"--artifact-location", filepath.Join(s.dir, "artifacts"), "--no-open")
+			"--artifact-location", filepath.Join(m.dir, "artifacts"), "--no-open")
 	}
-	process := s.Process
-	testkit.Until(s.t, boots, func() bool {
-		if process.Ended() {
+	testkit.UntilSlow(s.t, boots, func() bool {
+		if m.process.Ended() {
 			return true // no use to wait
 		}
 		status, _, err := s.Do(http.MethodGet, "/health", nil)
 		return err == nil && status == http.StatusOK
 	}, testkit.Is("the server does not answer"))
-	require.False(s.t, process.Ended(), "the server has ended: %s", process.Stderr)
+	require.False(s.t, m.process.Ended(), "the server has ended: %s", m.process.Stderr)
 }
 
 // private is the environment of a published program that leaves everybody's
@@ -98,13 +105,13 @@ func private(data string) []string {
 }
 
 // Kill is kill -9.
-func (s *Server) Kill() { s.Process.Kill() }
+func (s *Server) Kill() { s.machine.process.Kill() }
 
 // Stop asks it to stop, and waits until it has.
 func (s *Server) Stop() {
 	s.t.Helper()
-	s.Process.Signal(syscall.SIGTERM)
-	s.Process.Wait(stops)
+	s.machine.process.Signal(syscall.SIGTERM)
+	s.machine.process.Wait(stops)
 }
 
 // Row is what GET /v1/runners says of a runner.
@@ -122,7 +129,7 @@ func (s *Server) Row(runner string) testkit.RunnerRow {
 // WaitRunner waits until that runner is connected.
 func (s *Server) WaitRunner(runner string) {
 	s.t.Helper()
-	testkit.Until(s.t, testkit.Patience, func() bool { return s.Row(runner).Online }, testkit.Is("the runner "+runner+" is not connected"))
+	testkit.UntilSlow(s.t, testkit.Patience, func() bool { return s.Row(runner).Online }, testkit.Is("the runner "+runner+" is not connected"))
 }
 
 // Bind binds a session to a runner.

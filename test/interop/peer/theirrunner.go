@@ -58,6 +58,8 @@ func (r *TheirRunner) Start(env ...string) {
 		Home: r.Home, Dir: r.Workspace,
 		Env: append(append(private(r.Home), "RUNNER_SERVER_URL="+r.url, "OMNIGENT_RUNNER_ID="+r.ID,
 			"OMNIGENT_RUNNER_TUNNEL_BINDING_TOKEN="+r.Secret, "OMNIGENT_RUNNER_WORKSPACE="+r.Workspace,
+			// It would else end what other runners on this machine have left.
+			"OMNIGENT_RUNNER_HOST_OWNS_GLOBAL_CLEANUP=1",
 			"OMNIGENT_PROCESS_LOG_FILE="+filepath.Join(r.Home, "runner.log")), env...),
 	}, "-P", "-m", "omnigent.runner._entry")
 }

@@ -23,6 +23,9 @@ const (
 	// comeBack is how soon a viewer opens the stream again.
 	comeBack = 200 * time.Millisecond
 	maxEvent = 16 << 20 // bytes of a line
+	// silence is when a viewer gives a stream up: a server sends a heartbeat
+	// each 15 s.
+	silence = 25 * time.Second
 )
 
 // Watch is a viewer of a session's live stream. It opens the stream again
@@ -60,7 +63,7 @@ func (s *Server) Watch(session string) *Watch {
 			s.t.Logf("events of %s:\n%s", session, w.story())
 		}
 	})
-	testkit.Until(s.t, testkit.Patience, func() bool { return len(w.Events()) > 0 }, testkit.Is("the stream of "+session+" does not begin"))
+	testkit.UntilSlow(s.t, testkit.Patience, func() bool { return len(w.Events()) > 0 }, testkit.Is("the stream of "+session+" does not begin"))
 	return w
 }
 
@@ -78,6 +81,10 @@ func (w *Watch) run(ctx context.Context) {
 
 // read takes one stream to its end.
 func (w *Watch) read(ctx context.Context, client *http.Client) {
+	ctx, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	patience := time.AfterFunc(silence, giveUp)
+	defer patience.Stop()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.server.URL+"/v1/sessions/"+w.session+"/stream", nil)
 	if err != nil {
 		return
@@ -96,6 +103,7 @@ func (w *Watch) read(ctx context.Context, client *http.Client) {
 	lines := bufio.NewScanner(res.Body)
 	lines.Buffer(nil, maxEvent)
 	for lines.Scan() {
+		patience.Reset(silence)
 		data, ok := strings.CutPrefix(lines.Text(), "data: ")
 		var ev Dict
 		if !ok || json.Unmarshal([]byte(data), &ev) != nil {
@@ -164,7 +172,7 @@ func (w *Watch) Ends() []End {
 func (w *Watch) Settled(limit time.Duration, turns int) []End {
 	w.t.Helper()
 	var at testkit.Session
-	testkit.Until(w.t, limit, func() bool {
+	testkit.UntilSlow(w.t, limit, func() bool {
 		if len(w.Ends()) < turns {
 			return false
 		}

@@ -13,18 +13,16 @@ import (
 	"github.com/outrunner/outrunner/test/testkit"
 )
 
-// Sub-agents, through the server.
-func TestChildren(t *testing.T) {
-	everywhere(t, []flow{
-		{"children with their own harnesses, inbox and wake", children},
-		{"external_session_status of a child, inbox and wake", forwardedChild},
-		{"children restored twice under one recovery id", restoredTwice},
-		{"children of a killed runner are restored once", killedOverChildren},
-		{"children of a runner that lost its journal", forgottenChildren},
-	})
+// children are flows of sub-agents, through the server.
+var children = []flow{
+	{"children with their own harnesses, inbox and wake", ownHarnesses},
+	{"external_session_status of a child, inbox and wake", forwardedChild},
+	{"children restored twice under one recovery id", restoredTwice},
+	{"children of a killed runner are restored once", killedOverChildren},
+	{"children of a runner that lost its journal", forgottenChildren},
 }
 
-func children(t *testing.T, s *peer.Server, _ *peer.Notes) {
+func ownHarnesses(t *testing.T, s *peer.Server, _ *peer.Notes) {
 	f := newFamily(t, s, "")
 	f.Send(f.root, "GO")
 	for _, agent := range workers {
@@ -86,8 +84,8 @@ func restoredTwice(t *testing.T, s *peer.Server, _ *peer.Notes) {
 	f.Send(f.root, "GO-GATE")
 	f.awaitAtWork()
 	tap.Cut()
-	testkit.Until(t, turnLimit, func() bool { return len(tap.Hellos()) == 2 && s.Row(f.runner.ID).Online }, testkit.Is("the runner comes back"))
-	testkit.Until(t, turnLimit, func() bool { return len(tap.Answers()) == len(workers) }, testkit.Is("both children are restored, twice"))
+	testkit.UntilSlow(t, turnLimit, func() bool { return len(tap.Hellos()) == 2 && s.Row(f.runner.ID).Online }, testkit.Is("the runner comes back"))
+	testkit.UntilSlow(t, turnLimit, func() bool { return len(tap.Answers()) == len(workers) }, testkit.Is("both children are restored, twice"))
 	for _, status := range tap.Answers() {
 		require.Less(t, status, float64(300))
 	}
@@ -127,7 +125,7 @@ func lostOverChildren(t *testing.T, s *peer.Server, meanwhile func(*family) erro
 	f.Send(f.root, "GO-HOLD")
 	f.awaitAtWork()
 	f.runner.Kill()
-	testkit.Until(t, testkit.Patience, func() bool { return !s.Row(f.runner.ID).Online }, testkit.Is("a dead runner is still online"))
+	testkit.UntilSlow(t, testkit.Patience, func() bool { return !s.Row(f.runner.ID).Online }, testkit.Is("a dead runner is still online"))
 	require.NoError(t, meanwhile(f))
 	f.runner.Start()
 	s.WaitRunner(f.runner.ID)

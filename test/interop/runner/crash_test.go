@@ -1,4 +1,4 @@
-//go:build interop && linux
+//go:build interop
 
 package runner
 
@@ -20,13 +20,13 @@ import (
 // The promise of a runner that dies, on each server: every message that was
 // answered 202 gets one outcome, no command is begun twice, what the server had
 // acknowledged stays, and no session runs for ever.
-func TestKilledAtEachCrashPoint(t *testing.T) {
+func crashes() []flow {
 	var flows []flow
 	for _, point := range []string{"accepted", "replied", "opened", "spawned", "segment", "posted", "acknowledged", "ended", "terminal",
 		"accepted:2", "opened:2", "segment:2", "posted:2", "acknowledged:2", "ended:2", "terminal:2"} {
 		flows = append(flows, flow{"runner killed at " + point, func(t *testing.T, s *peer.Server, n *peer.Notes) { killedAt(t, s, n, point) }})
 	}
-	everywhere(t, flows)
+	return flows
 }
 
 // story is a session with some messages, to a runner that dies of some of them.
@@ -65,7 +65,7 @@ func killedAt(t *testing.T, server *peer.Server, n *peer.Notes, point string) {
 	s.session = server.NewSession(shell, s.runner.ID)
 	s.watch = server.Watch(s.session)
 	s.runner.Kill()
-	testkit.Until(t, testkit.Patience, func() bool { return !server.Row(s.runner.ID).Online }, testkit.Is("a dead runner is still online"))
+	testkit.UntilSlow(t, testkit.Patience, func() bool { return !server.Row(s.runner.ID).Online }, testkit.Is("a dead runner is still online"))
 	s.runner.StartCrashing(point)
 	server.WaitRunner(s.runner.ID)
 	var long strings.Builder
@@ -78,7 +78,7 @@ func killedAt(t *testing.T, server *peer.Server, n *peer.Notes, point string) {
 	acknowledged, cut := s.bury(t)
 	n.Say(fmt.Sprintf("%d accepted before, %d turns cut", len(s.taken), cut))
 	s.runner.RequireGone()
-	testkit.Until(t, testkit.Patience, func() bool { return !server.Row(s.runner.ID).Online }, testkit.Is("a dead runner is still online"))
+	testkit.UntilSlow(t, testkit.Patience, func() bool { return !server.Row(s.runner.ID).Online }, testkit.Is("a dead runner is still online"))
 	s.runner.Start()
 	server.WaitRunner(s.runner.ID)
 	require.True(t, s.say(t, "echo last", "last\n"), "a message after the restart")
@@ -110,7 +110,7 @@ func (s *story) bury(t *testing.T) (acknowledged []string, cut int) {
 
 func (s *story) requireFair(t *testing.T, acknowledged []string, cut int) {
 	t.Helper()
-	testkit.Until(t, turnLimit, func() bool {
+	testkit.UntilSlow(t, turnLimit, func() bool {
 		at, err := s.server.Session(s.session)
 		return err == nil && at.Status == "idle" && strings.HasSuffix(s.server.Said(s.session), "last\n")
 	}, func() string {
@@ -136,7 +136,7 @@ func (s *story) requireFair(t *testing.T, acknowledged []string, cut int) {
 			sources[id] = true
 		}
 	}
-	testkit.Until(t, turnLimit, func() bool { return len(s.watch.Ends()) >= len(s.taken) },
+	testkit.UntilSlow(t, turnLimit, func() bool { return len(s.watch.Ends()) >= len(s.taken) },
 		func() string {
 			return fmt.Sprintf("an outcome of each of %d messages: %+v", len(s.taken), s.watch.Ends())
 		})

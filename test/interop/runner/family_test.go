@@ -136,7 +136,7 @@ func (f *family) told(text string) int {
 
 func (f *family) awaitTold(text string) {
 	f.t.Helper()
-	testkit.Until(f.t, turnLimit, func() bool { return f.told(text) > 0 },
+	testkit.UntilSlow(f.t, turnLimit, func() bool { return f.told(text) > 0 },
 		func() string { return fmt.Sprintf("the parent has read %q; it has read %q", text, f.noted("results")) })
 }
 
@@ -163,7 +163,7 @@ func (f *family) child(agent string) string {
 // awaitTasks waits until the server says of every child how its task stands.
 func (f *family) awaitTasks(status string) {
 	f.t.Helper()
-	testkit.Until(f.t, turnLimit, func() bool {
+	testkit.UntilSlow(f.t, turnLimit, func() bool {
 		kids := f.children()
 		for _, agent := range workers {
 			if kids[agent]["current_task_status"] != status {
@@ -178,7 +178,7 @@ func (f *family) awaitTasks(status string) {
 func (f *family) awaitAtWork() {
 	f.t.Helper()
 	f.awaitTasks("in_progress")
-	testkit.Until(f.t, turnLimit, func() bool {
+	testkit.UntilSlow(f.t, turnLimit, func() bool {
 		at, err := f.Session(f.root)
 		return err == nil && at.Status == "idle" && len(f.noted("ran")) == len(workers)
 	}, testkit.Is("both children are at work and the parent is at rest"))
@@ -187,7 +187,7 @@ func (f *family) awaitAtWork() {
 // requireReceipts waits until the server keeps that each result was read.
 func (f *family) requireReceipts() {
 	f.t.Helper()
-	testkit.Until(f.t, turnLimit, func() bool {
+	testkit.UntilSlow(f.t, turnLimit, func() bool {
 		kids := f.children()
 		for _, agent := range workers {
 			labels, _ := kids[agent]["labels"].(peer.Dict)
@@ -203,7 +203,7 @@ func (f *family) requireReceipts() {
 func (f *family) requireQuiet() {
 	f.t.Helper()
 	for _, id := range []string{f.root, f.child("worker"), f.child("critic")} {
-		testkit.Until(f.t, turnLimit, func() bool {
+		testkit.UntilSlow(f.t, turnLimit, func() bool {
 			at, err := f.Session(id)
 			return err == nil && (at.Status == "idle" || at.Status == "failed")
 		}, testkit.Is("session "+id+" comes to rest"))

@@ -62,7 +62,7 @@ func light(t *testing.T, s *peer.Server, n *peer.Notes) {
 		testkit.Until(t, turnLimit, func() bool { return len(r.Lines("ran")) > n-atOnce }, testkit.Is("the commands are not run"))
 	}
 	for _, id := range ids {
-		testkit.Until(t, turnLimit, func() bool {
+		testkit.UntilSlow(t, turnLimit, func() bool {
 			at, err := s.Session(id)
 			return err == nil && at.Status == "idle" && s.Said(id) == "done\n"
 		}, testkit.Is("session "+id+" does not end its turn"))

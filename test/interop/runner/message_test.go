@@ -16,17 +16,15 @@ import (
 	"github.com/outrunner/outrunner/test/testkit"
 )
 
-// What one message is made of.
-func TestMessages(t *testing.T) {
-	everywhere(t, []flow{
-		{"online with its harnesses", online},
-		{"upload, create, bind, message, streamed reply, stored once", message},
-		{"a message to a cold session", cold},
-		{"two and three inits", inits},
-		{"parallel turns in 20 sessions", parallel},
-		{"a failed turn with its code", failed},
-		{"delete in mid-turn", remove},
-	})
+// messages are flows of what one message is made of.
+var messages = []flow{
+	{"online with its harnesses", online},
+	{"upload, create, bind, message, streamed reply, stored once", message},
+	{"a message to a cold session", cold},
+	{"two and three inits", inits},
+	{"parallel turns in 20 sessions", parallel},
+	{"a failed turn with its code", failed},
+	{"delete in mid-turn", remove},
 }
 
 func online(t *testing.T, s *peer.Server, _ *peer.Notes) {
@@ -39,7 +37,7 @@ func online(t *testing.T, s *peer.Server, _ *peer.Notes) {
 	at := s.Must(http.MethodGet, "/v1/runners/"+r.ID+"/status", nil)
 	require.Equal(t, true, at["online"])
 	r.Kill()
-	testkit.Until(t, testkit.Patience, func() bool { return !s.Row(r.ID).Online }, testkit.Is("a dead runner is still online"))
+	testkit.UntilSlow(t, testkit.Patience, func() bool { return !s.Row(r.ID).Online }, testkit.Is("a dead runner is still online"))
 }
 
 func message(t *testing.T, s *peer.Server, _ *peer.Notes) {
@@ -91,7 +89,7 @@ func cold(t *testing.T, s *peer.Server, _ *peer.Notes) {
 	s.Send(session, "echo one >> ran; echo one")
 	w.Settled(turnLimit, 1)
 	r.Kill()
-	testkit.Until(t, testkit.Patience, func() bool { return !s.Row(r.ID).Online }, testkit.Is("a dead runner is still online"))
+	testkit.UntilSlow(t, testkit.Patience, func() bool { return !s.Row(r.ID).Online }, testkit.Is("a dead runner is still online"))
 	require.NoError(t, r.Forget())
 	r.Start()
 	s.WaitRunner(r.ID)
@@ -173,7 +171,7 @@ func remove(t *testing.T, s *peer.Server, _ *peer.Notes) {
 	session := s.NewSession(shell, r.ID)
 	w := s.Watch(session)
 	s.Send(session, "echo begun; sleep 300")
-	testkit.Until(t, turnLimit, func() bool { return strings.Contains(w.Live(), "begun") }, testkit.Is("the turn has not begun"))
+	testkit.UntilSlow(t, turnLimit, func() bool { return strings.Contains(w.Live(), "begun") }, testkit.Is("the turn has not begun"))
 	gone := s.Must(http.MethodDelete, "/v1/sessions/"+session, nil)
 	require.Equal(t, true, gone["deleted"])
 	status, _, err := s.Do(http.MethodGet, "/v1/sessions/"+session, nil)

@@ -4,6 +4,7 @@ package runner
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,14 +25,42 @@ type flow struct {
 	play func(*testing.T, *peer.Server, *peer.Notes)
 }
 
-// everywhere plays the flows side by side, on one server of each kind.
-func everywhere(t *testing.T, flows []flow) {
+// What one server of each kind bears at once. The long ones come first.
+func TestSideBySide(t *testing.T) {
+	t.Parallel()
+	flows := slices.Concat(outages, children, controls, messages, crashes())
 	for _, kind := range []peer.Kind{peer.Theirs, peer.Ours} {
 		t.Run(string(kind)+" server", func(t *testing.T) {
 			t.Parallel()
 			s := peer.NewServer(t, kind)
 			for _, f := range flows {
 				peer.Noted(t, peer.RunnerOn(kind), f.name, func(t *testing.T, n *peer.Notes) { f.play(t, s.For(t), n) })
+			}
+			if kind == peer.Theirs {
+				peer.Noted(t, peer.RunnerOn(kind), "response policies and external_conversation_item", func(t *testing.T, n *peer.Notes) {
+					answerPolicies(t, s.For(t), n)
+				})
+			}
+		})
+	}
+}
+
+// What takes the server away from all others.
+func TestRestarts(t *testing.T) { oneByOne(t, restarts) }
+
+// What keeps a server busy.
+func TestManySessions(t *testing.T) { oneByOne(t, crowds) }
+
+// oneByOne plays the flows one after the other, on a server of each kind that
+// nobody else uses.
+func oneByOne(t *testing.T, flows []flow) {
+	t.Parallel()
+	for _, kind := range []peer.Kind{peer.Theirs, peer.Ours} {
+		t.Run(string(kind)+" server", func(t *testing.T) {
+			t.Parallel()
+			s := peer.NewServer(t, kind)
+			for _, f := range flows {
+				peer.Alone(t, peer.RunnerOn(kind), f.name, func(t *testing.T, n *peer.Notes) { f.play(t, s.For(t), n) })
 			}
 		})
 	}

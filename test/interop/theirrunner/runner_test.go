@@ -112,7 +112,7 @@ func initAtBind(t *testing.T, s *peer.Server) {
 	r, tap := start(t, s)
 	session := s.NewSession(agent, r.ID)
 	var init peer.Dict
-	testkit.Until(t, initWithin, func() bool {
+	testkit.UntilSlow(t, initWithin, func() bool {
 		for _, q := range tap.Requests() {
 			if q.Method == http.MethodPost && q.Path == "/v1/sessions" {
 				init = q.Body
@@ -146,7 +146,7 @@ func idleExit(t *testing.T, s *peer.Server) {
 	session := s.NewSession(agent, r.ID)
 	w := s.Watch(session)
 	require.Zero(t, r.Process.Wait(turnLimit), "it ends by itself")
-	testkit.Until(t, testkit.Patience, func() bool { return !s.Row(r.ID).Online }, testkit.Is("the runner is still online"))
+	testkit.UntilSlow(t, testkit.Patience, func() bool { return !s.Row(r.ID).Online }, testkit.Is("the runner is still online"))
 	at, err := s.Session(session)
 	require.NoError(t, err)
 	require.Equal(t, "idle", at.Status)
@@ -167,12 +167,12 @@ func restarts(t *testing.T, s *peer.Server) {
 	for n, end := range []func(*peer.Server){(*peer.Server).Stop, (*peer.Server).Kill} {
 		end(s)
 		s.Start()
-		testkit.Until(t, turnLimit, func() bool { return len(tap.Hellos()) == n+2 && s.Row(r.ID).Online }, testkit.Is("the runner comes back"))
+		testkit.UntilSlow(t, turnLimit, func() bool { return len(tap.Hellos()) == n+2 && s.Row(r.ID).Online }, testkit.Is("the runner comes back"))
 		require.False(t, r.Process.Ended())
 		fails(t, s, w, session, n+1)
 	}
 	require.Equal(t, 2, strings.Count(s.Said(session), "Not logged in"))
 	r.Process.Signal(syscall.SIGTERM)
 	require.Zero(t, r.Process.Wait(testkit.Patience))
-	testkit.Until(t, testkit.Patience, func() bool { return !s.Row(r.ID).Online }, testkit.Is("the runner is still online"))
+	testkit.UntilSlow(t, testkit.Patience, func() bool { return !s.Row(r.ID).Online }, testkit.Is("the runner is still online"))
 }
