@@ -87,8 +87,8 @@ func (c *Core) readInbox(s *session) {
 
 func policyEvent(r result) json.RawMessage {
 	return encode(map[string]any{"event": map[string]any{
-		"type": "PHASE_TOOL_RESULT", "data": r.Output,
-		"request_data": map[string]any{"name": "sys_session_send", "arguments": map[string]string{
+		"type": "PHASE_TOOL_RESULT", "data": map[string]any{"result": r.Output},
+		"request_data": map[string]any{"name": "sys_session_send", "tool": "sys_session_send", "args": map[string]string{
 			"agent": r.Agent, "title": r.Title, "conversation_id": r.Child,
 		}},
 	}})
