@@ -64,17 +64,12 @@ func (s runnerSetup) harnesses(table map[string]harness.Definition, tools harnes
 	})
 }
 
-// tools is how programs reach the runner's tools, nothing where there is no
-// socket for them.
+// tools is how programs reach the runner's tools.
 func (s runnerSetup) tools() harness.Tools {
-	socket := toolSocket(s.room.Dir)
 	self, err := os.Executable()
-	switch {
-	case socket == "": // serveTools has said so
-		return harness.Tools{}
-	case err != nil:
+	if err != nil {
 		s.log.Warn("agents get no tools by MCP: this program cannot be found", "err", err)
 		return harness.Tools{}
 	}
-	return harness.Tools{Command: []string{self, "mcp", "--state", filepath.Dir(s.room.Dir)}, Socket: socket}
+	return harness.Tools{Command: []string{self, "mcp", "--state", filepath.Dir(s.room.Dir)}, Socket: toolSocket(s.room.Dir)}
 }
