@@ -29,8 +29,11 @@ type turn struct {
 // body is what is read of an event.
 type body struct {
 	Response struct {
-		ID    string `json:"id"`
-		Error *Error `json:"error"`
+		ID         string `json:"id"`
+		Error      *Error `json:"error"`
+		Incomplete *struct {
+			Reason string `json:"reason"`
+		} `json:"incomplete_details"`
 	} `json:"response"`
 	InputItemIDs *[]string `json:"input_item_ids"`
 
@@ -61,6 +64,13 @@ func (t *turn) take(ev Event, b *body) *End {
 			t.response = b.Response.ID
 		}
 	case "response.completed", "response.failed", "response.cancelled", "response.incomplete":
+		if b.handedOn() {
+			// The runner died in the turn, and another response goes on with it.
+			if b.Response.ID == t.response {
+				t.response, t.active = "", false
+			}
+			return nil
+		}
 		if !t.ours(b) {
 			t.active = false
 			return nil
@@ -70,6 +80,11 @@ func (t *turn) take(ev Event, b *body) *End {
 		return t.status(b)
 	}
 	return nil
+}
+
+// handedOn says that the response ended because another one took its messages.
+func (b *body) handedOn() bool {
+	return b.Response.Incomplete != nil && b.Response.Incomplete.Reason == "runner_restarted"
 }
 
 func (t *turn) ours(b *body) bool {

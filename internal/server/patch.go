@@ -69,6 +69,7 @@ func (s *Server) patchSession(w http.ResponseWriter, r *http.Request) error {
 		if *runner == "" {
 			s.detach(id)
 		}
+		s.introduceBound(ctx, id, *runner)
 		s.attach(id, *runner)
 	}
 	if string(fields["silent"]) != "true" {

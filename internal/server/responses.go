@@ -22,18 +22,21 @@ func beginResponse(ctx context.Context, tx *store.Tx, ses *store.Session, fields
 	if err := settleInputs(ctx, tx, ses.ID, r.Inputs); err != nil {
 		return r, false, err
 	}
-	if r.Status != "" && r.Status != store.Lost {
-		return r, r.Open(), tx.SaveResponse(r)
+	news := r.Status == "" || r.Status == store.Lost
+	if news {
+		r.Status = store.InProgress
 	}
-	r.Status = store.InProgress
 	if err := tx.SaveResponse(r); err != nil {
 		return r, false, err
 	}
-	if ses.ResponseID != r.ID {
+	if r.Open() && ses.ResponseID != r.ID {
 		ses.ResponseID = r.ID
 		if err := tx.SaveSession(ses); err != nil {
 			return r, false, err
 		}
+	}
+	if !news {
+		return r, r.Open(), nil
 	}
 	fields["response"], fields["input_item_ids"], err = completeResponse(tx, r, body, ses.AgentName)
 	if err != nil {
@@ -65,7 +68,16 @@ func finishResponse(ctx context.Context, tx *store.Tx, ses *store.Session, typ s
 		}
 	}
 	r.Status = outcome(typ)
+	if handedOn(typ, fields) {
+		r.Inputs = nil
+	}
 	return publishEnd(ctx, tx, ses, r, typ, fields, body)
+}
+
+// handedOn says that a response ended because another one goes on in its place:
+// it is incomplete, and answers nothing any more.
+func handedOn(typ string, fields map[string]json.RawMessage) bool {
+	return typ == typeIncomplete && !isNull(fields["input_item_ids"]) && len(list(fields["input_item_ids"])) == 0
 }
 
 // outcome is the status of a response that ended with that event.
@@ -80,16 +92,20 @@ func publishEnd(ctx context.Context, tx *store.Tx, ses *store.Session, r store.R
 	if ses.ResponseID == r.ID {
 		ses.ResponseID = ""
 	}
-	lost := r.Status == store.Lost
+	// A turn that was lost may come back and end in its own way, and one that was
+	// handed on goes on.
+	goesOn := r.Status == store.Lost || handedOn(typ, event)
 	r.Status = outcome(typ)
-	err := endTask(ctx, tx, ses, r.Status)
-	if err != nil {
-		return err
+	var err error
+	if !handedOn(typ, event) {
+		if err = endTask(ctx, tx, ses, r.Status); err != nil {
+			return err
+		}
 	}
 	if err := tx.SaveSession(ses); err != nil {
 		return err
 	}
-	if !lost { // a lost turn may come back and end in its own way
+	if !goesOn {
 		if err := noteReturned(ctx, tx, ses, r.ID, taskOutcome(r.Status)); err != nil {
 			return err
 		}

@@ -273,3 +273,18 @@ func TestANewChildOfASilentRunner(t *testing.T) {
 	s.send(child, "go")
 	r.await(s, child, "message", 1)
 }
+
+// A runner is told of a session each time that it is bound to it, plainly.
+func TestABoundSessionIsIntroduced(t *testing.T) {
+	s := newSite(t)
+	r := s.runner("secret-one")
+	session := s.session()
+	require.Empty(t, r.inits(session))
+	for n := range 2 {
+		s.ok(200, "PATCH", "/v1/sessions/"+session, map[string]any{"runner_id": r.id()})
+		require.Len(t, r.inits(session), n+1)
+	}
+	init := r.inits(session)[0]["session_init"].(map[string]any)
+	require.Equal(t, false, init["suppress_recovery_turn"])
+	require.Equal(t, false, init["resume_interrupted_turn"])
+}

@@ -116,3 +116,24 @@ func (s *Server) introduce(ctx context.Context, ses *store.Session, a *agent, ha
 		s.log.Warn("the runner was not told of a new sub-agent session", "session", ses.ID, "runner", ses.RunnerID, "error", err)
 	}
 }
+
+// introduceBound tells a runner of a session that was just bound to it, each
+// time that it is (server.md 2.3). A runner that is away learns of it when it
+// connects.
+func (s *Server) introduceBound(ctx context.Context, session, runner string) {
+	pr := s.presences.get(runner)
+	if pr == nil {
+		return
+	}
+	ses, err := s.db.Read().Session(ctx, session)
+	if err != nil {
+		return // it was deleted meanwhile
+	}
+	a, err := s.agent(ctx, ses.AgentID)
+	if err == nil {
+		err = s.sendInit(context.WithoutCancel(ctx), pr, ses, a, initPlain)
+	}
+	if err != nil && !s.stopping() {
+		s.log.Warn("the runner was not told of a session that was bound to it", "session", session, "runner", runner, "error", err)
+	}
+}

@@ -18,7 +18,7 @@ type statusChange struct {
 	responseID string
 	err        json.RawMessage            // an object with code and message, when failed
 	fromRunner bool                       // it says that no turn runs any more, so it ends what is open
-	lost       bool                       // the runner is gone, and what is open with it
+	lost       bool                       // the runner is away; idle gives its turn up
 	external   bool                       // a program beside the turn says it: there may be no response to tell how the turn ended
 	extra      map[string]json.RawMessage // background_task_count, background_tasks, blocked_on
 }
@@ -47,7 +47,9 @@ func applyStatus(ctx context.Context, tx *store.Tx, session string, ch statusCha
 	if ses.Status == statusFailed && ch.status == statusIdle && (!ch.fromRunner || errorCode(ses.Error) != codeDisconnected) {
 		return nil
 	}
-	if (ch.status == statusIdle || ch.status == statusFailed) && (ch.fromRunner || ch.lost) {
+	// A runner that is away may come back and tell how its turn ended: until
+	// then the response has no end, whatever the status.
+	if ch.fromRunner && (ch.status == statusIdle || ch.status == statusFailed) || ch.lost && ch.status == statusIdle {
 		if err := endOpenResponses(ctx, tx, ses, ch); err != nil {
 			return err
 		}
