@@ -107,6 +107,10 @@ func (p *player) parse(t *testing.T, a args) Event {
 			out := a.get("output")
 			ev.Output = &out
 		}
+		if n, err := strconv.Atoi(a.get("long")); err == nil { // so many times the same letter
+			out := strings.Repeat("y", n)
+			ev.Output = &out
+		}
 		if code := a.get("code"); code != "" {
 			ev.Error = &wire.TurnError{Code: code, Message: "it " + code}
 		}
@@ -276,7 +280,12 @@ func spec(a args) *wire.Spec {
 	return s
 }
 
-// items reads user=ID:text, assistant=ID@response, error=ID@response:code.
+var itemTypes = map[string]string{
+	"call": "function_call", "output": "function_call_output", "compaction": "compaction", "reasoning": "reasoning",
+}
+
+// items reads user=ID:text, assistant=ID@response, error=ID@response:code,
+// and call=, output=, compaction=, reasoning=ID@response.
 func items(t *testing.T, a args) []wire.Item {
 	var list []wire.Item
 	for _, p := range a.pairs {
@@ -289,6 +298,8 @@ func items(t *testing.T, a args) []wire.Item {
 			list = append(list, wire.Item{ID: id, Type: "message", Role: "assistant", ResponseID: response})
 		case "error":
 			list = append(list, wire.Item{ID: id, Type: "error", ResponseID: response, Code: rest, Message: "it " + rest})
+		case "call", "output", "compaction", "reasoning":
+			list = append(list, wire.Item{ID: id, Type: itemTypes[p[0]], ResponseID: response})
 		}
 	}
 	return list

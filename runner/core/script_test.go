@@ -148,6 +148,9 @@ func (p *player) given(t *testing.T, a args) {
 	case "inbox":
 		p.core.session(a.arg(0)).named = true
 		return
+	case "agent": // that this process has read
+		p.core.session(a.arg(0)).spec = spec(a)
+		return
 	case "harness": // that this process itself found
 		p.core.session(a.arg(0)).warm = a.arg(1)
 		return

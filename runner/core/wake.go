@@ -108,7 +108,7 @@ func (s *session) turnBegan() { s.wakes.flag = false }
 func (c *Core) rested(p *session) {
 	if len(p.Inbox.Queue) == 0 {
 		p.wakes.lastText = ""
-		p.wakes.stranded = false
+		p.wakes.flag, p.wakes.stranded = false, false
 		return
 	}
 	if p.wakes.posting || !p.wakes.flag && !p.wakes.stranded && !p.wakes.again {
