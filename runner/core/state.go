@@ -124,22 +124,23 @@ type session struct {
 	stopped  []string // queued items that a stop cancels when the turn has ended
 	closing  *closing // a delete or reset that waits for the program's end
 
-	named     bool   // a request named it in its path
-	warm      string // the harness that this process itself found; never restored
-	edge      *railEdge
-	wakes     waking
-	wakeTries int // of the present connection
-	recovery  recovery
-	sweeping  bool      // a timer for the next sweep is set
-	waits     bool      // the status that was told last is waiting
-	intr      string    // the work that an interrupt was raised for, whose end is not known
-	adopting  workState // what the server says of a child whose text is being read
-	sending   bool      // a task for it is being posted
-	sends     []*send   // of its own, to its children
-	spawns    []*spawn
-	ordinals  map[string]int
-	readers   []ToolCall // readings of the inbox that wait for their turn
-	reading   *reading
+	named      bool   // a request named it in its path
+	warm       string // the harness that this process itself found; never restored
+	edge       *railEdge
+	wakes      waking
+	wakeTries  int // of the present connection
+	recovery   recovery
+	sweeping   bool      // a timer for the next sweep is set
+	waits      bool      // the status that was told last is waiting
+	intr       string    // the work that an interrupt was raised for, whose end is not known
+	adopting   workState // what the server says of a child whose text is being read
+	sending    bool      // a task for it is being posted
+	dispatches int       // that it was given here
+	sends      []*send   // of its own, to its children
+	spawns     []*spawn
+	ordinals   map[string]int
+	readers    []ToolCall // readings of the inbox that wait for their turn
+	reading    *reading
 }
 
 // view is what the server showed last.

@@ -35,6 +35,9 @@ type statusOp struct {
 	// failed: the snapshot that was awaited could not be read.
 	failed bool
 	asked  map[string]bool // sessions whose snapshot was asked for this op
+	// dispatches are those of the child when the status came: it is no end of a
+	// later one.
+	dispatches int
 }
 
 func (c *Core) onStatus(ev Status) {
@@ -55,7 +58,7 @@ func (c *Core) onStatus(ev Status) {
 			shown = "idle"
 		}
 		c.tellParent(s, shown, ev.Output, ev.Error)
-		c.settle(&statusOp{ev: ev, asked: map[string]bool{}})
+		c.settle(&statusOp{ev: ev, asked: map[string]bool{}, dispatches: s.dispatches})
 	default:
 		c.reply(ev.Req, 204, nil)
 	}
@@ -64,6 +67,10 @@ func (c *Core) onStatus(ev Status) {
 // settle carries a terminal status on, as far as what is known allows.
 func (c *Core) settle(op *statusOp) {
 	s := c.session(op.ev.Session)
+	if op.dispatches != s.dispatches {
+		c.reply(op.ev.Req, 204, nil)
+		return
+	}
 	if c.interrupted(s, op) {
 		c.answerStatus(op, c.report(s, workCancelled, op.ev.Output, false))
 		return

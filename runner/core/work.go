@@ -136,6 +136,7 @@ func (c *Core) recordWork(s *session, w work) {
 // child deliver again.
 func (c *Core) register(s *session, w work) {
 	w.State = workStamped
+	s.dispatches++
 	if n := len(s.Turns); n > 0 {
 		w.After = s.Turns[n-1].ID
 	}
