@@ -78,6 +78,7 @@ func decodeStatus(body map[string]json.RawMessage) core.Status {
 		Output    json.RawMessage `json:"output"`
 		Completed json.RawMessage `json:"turn_completed"`
 		Outcome   json.RawMessage `json:"turn_outcome"`
+		Response  json.RawMessage `json:"response_id"`
 		Error     json.RawMessage `json:"error"`
 	}
 	if json.Unmarshal(body["data"], &data) != nil {
@@ -85,6 +86,7 @@ func decodeStatus(body map[string]json.RawMessage) core.Status {
 	}
 	ev := core.Status{Completed: string(data.Completed) == "true"}
 	ev.Status, _ = stringOrNull(data.Status)
+	ev.Response, _ = stringOrNull(data.Response)
 	var out *string
 	if json.Unmarshal(data.Output, &out) == nil {
 		ev.Output = out

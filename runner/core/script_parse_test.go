@@ -102,6 +102,7 @@ func (p *player) parse(t *testing.T, a args) Event {
 	case "> status":
 		ev := Status{
 			Req: p.req, Session: s, Status: a.arg(1), Completed: a.has("completed"), Outcome: wire.Outcome(a.get("outcome")),
+			Response: a.get("response"),
 		}
 		if hasPair(a, "output") {
 			out := a.get("output")

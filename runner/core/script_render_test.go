@@ -74,6 +74,9 @@ func renderChild(raw json.RawMessage) string {
 	if cs.Receipt != "" {
 		parts = append(parts, "receipt owed "+cs.Receipt)
 	}
+	if cs.Told != "" {
+		parts = append(parts, "told "+cs.Told)
+	}
 	return strings.Join(parts, " ")
 }
 

@@ -18,6 +18,7 @@ type Status struct {
 	// it is one that we know.
 	Completed bool
 	Outcome   wire.Outcome
+	Response  string // of the turn, where the program tells it
 	Error     *wire.TurnError
 }
 
@@ -51,6 +52,10 @@ func (c *Core) onStatus(ev Status) {
 		}
 		c.reply(ev.Req, 204, nil)
 	case "idle", "failed":
+		if s.repeats(ev) {
+			c.reply(ev.Req, 204, nil)
+			return
+		}
 		shown := ev.Status
 		if ev.Outcome == wire.Cancelled || ev.Outcome == wire.Failed {
 			shown = string(ev.Outcome)
@@ -72,7 +77,7 @@ func (c *Core) settle(op *statusOp) {
 		return
 	}
 	if c.interrupted(s, op) {
-		c.answerStatus(op, c.report(s, workCancelled, op.ev.Output, false))
+		c.take(s, op, workCancelled, op.ev.Output, false)
 		return
 	}
 	to, output, confirmed := op.terminal(s)
@@ -89,7 +94,25 @@ func (c *Core) settle(op *statusOp) {
 	if !c.ensure(s, op) {
 		return // waits for the child's snapshot
 	}
-	c.answerStatus(op, c.report(s, to, output, confirmed))
+	c.take(s, op, to, output, confirmed)
+}
+
+// take reports an end and answers for it. It remembers the turn that ended.
+func (c *Core) take(s *session, op *statusOp, to workState, output *string, confirmed bool) {
+	why := c.report(s, to, output, confirmed)
+	if turn := op.ev.Response; turn != "" && turn != s.Child.Told && s.Child.Work != nil {
+		next := s.Child
+		next.Told = turn
+		c.recordChild(s, next)
+	}
+	c.answerStatus(op, why)
+}
+
+// repeats tells whether an end of a turn is told again after its child was
+// dispatched anew: it is none of the new work.
+func (s *session) repeats(ev Status) bool {
+	w := s.Child.Work
+	return ev.Response != "" && ev.Response == s.Child.Told && w != nil && !w.State.terminal()
 }
 
 // terminal chooses what the status means for the child's work; "" is nothing.

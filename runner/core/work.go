@@ -53,6 +53,8 @@ type childState struct {
 	Drained string `json:"drained,omitempty"`
 	// Receipt is the drained id whose label the server may not have yet.
 	Receipt string `json:"receipt,omitempty"`
+	// Told is the response of the turn whose end was told last.
+	Told string `json:"told,omitempty"`
 }
 
 // result is a payload in a parent's inbox.
@@ -125,6 +127,7 @@ func (c *Core) kids(parent string) []*session {
 }
 
 func (c *Core) recordChild(s *session, cs childState) {
+	cs.Told = first(cs.Told, s.Child.Told)
 	c.record(wire.Record{Kind: wire.RecChild, Session: s.id, State: encode(cs)})
 }
 
