@@ -101,13 +101,17 @@ func (c *Core) onSessionSpawned(ev SessionSpawned) {
 		c.endCreate(p, s, "Error: the session could not be created: "+ev.Err.Error())
 		return
 	}
-	c.record(wire.Record{Kind: wire.RecRail, Session: c.session(ev.Child).id, State: encode(rail{
+	kid := c.session(ev.Child)
+	c.record(wire.Record{Kind: wire.RecRail, Session: kid.id, State: encode(rail{
 		Parent: p.id, Title: s.child.Title, Tool: "session", Session: s.child.Title,
 	})})
 	c.publish(p, map[string]string{
 		"type": "session.created", "conversation_id": p.id, "child_session_id": ev.Child,
 		"agent_id": s.child.AgentID, "parent_session_id": p.id,
 	})
+	if e := kid.untold; e != nil { // it was quicker than the answer to its creation
+		c.tellParent(kid, e.status, e.output, e.err)
+	}
 	status := "idle"
 	if s.message != "" {
 		status = "launching"

@@ -22,6 +22,13 @@ type railEdge struct {
 	err    wire.TurnError
 }
 
+// untold is an edge that came before there was a rail.
+type untold struct {
+	status string
+	output *string
+	err    *wire.TurnError
+}
+
 type childEvent struct {
 	Type           string      `json:"type"`
 	ConversationID string      `json:"conversation_id"`
@@ -66,6 +73,7 @@ var taskStatus = func(status string) string {
 // Equal edges are told once, and an idle after a failure tells nothing new.
 func (c *Core) tellParent(s *session, status string, output *string, err *wire.TurnError) {
 	if s.Rail == nil {
+		s.untold = &untold{status, output, err}
 		return
 	}
 	edge := railEdge{busy: status == "running" || status == "waiting", status: taskStatus(status)}

@@ -127,6 +127,7 @@ type session struct {
 	named      bool   // a request named it in its path
 	warm       string // the harness that this process itself found; never restored
 	edge       *railEdge
+	untold     *untold
 	wakes      waking
 	wakeTries  int // of the present connection
 	recovery   recovery
