@@ -166,6 +166,9 @@ func (c *Core) onLabelsPatched(ev LabelsPatched) {
 	}
 }
 
+// verdicts are the policies' words that are known; any other says nothing.
+var verdicts = []string{"POLICY_ACTION_ALLOW", "POLICY_ACTION_UNSPECIFIED", "POLICY_ACTION_DENY", "POLICY_ACTION_ASK"}
+
 // show renders a result, and tells whether it is shown for good: a policy that
 // could not be asked shows nothing and keeps it.
 func (r result) show(v Evaluated) (text string, final bool) {
@@ -176,7 +179,7 @@ func (r result) show(v Evaluated) (text string, final bool) {
 	out := r.Output
 	if r.Status != workCancelled {
 		switch {
-		case v.Err != nil:
+		case v.Err != nil || !slices.Contains(verdicts, v.Action):
 			return fmt.Sprintf("[System: sub-agent task %s %s — %s: policy evaluation failed]", r.Child, r.Status, who), false
 		case v.Action == "POLICY_ACTION_DENY" || v.Action == "POLICY_ACTION_ASK":
 			out = fmt.Sprintf("[Result suppressed by policy: %s]", first(v.Reason, "no reason given"))

@@ -8,6 +8,26 @@ import (
 	"github.com/outrunner/outrunner/runner/wire"
 )
 
+// squeeze writes a long run of one letter in short: y{12000}.
+func squeeze(line string) string {
+	const long = 100
+	var out strings.Builder
+	for i := 0; i < len(line); {
+		n := len(line[i:]) - len(strings.TrimLeft(line[i:], line[i:i+1]))
+		switch {
+		case n == 0: // inside of a character
+			out.WriteByte(line[i])
+			n = 1
+		case n >= long:
+			fmt.Fprintf(&out, "%s{%d}", line[i:i+1], n)
+		default:
+			out.WriteString(line[i : i+n])
+		}
+		i += n
+	}
+	return out.String()
+}
+
 func renderRecord(r wire.Record) string {
 	parts := []string{"record", string(r.Kind), r.Session}
 	switch r.Kind {

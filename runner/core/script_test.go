@@ -169,10 +169,10 @@ func (p *player) step(ev Event) []string {
 	p.journal = append(p.journal, out.Records...)
 	lines := make([]string, 0, len(out.Records)+len(out.Effects))
 	for _, r := range out.Records {
-		lines = append(lines, renderRecord(r))
+		lines = append(lines, squeeze(renderRecord(r)))
 	}
 	for _, e := range out.Effects {
-		lines = append(lines, renderEffect(e))
+		lines = append(lines, squeeze(renderEffect(e)))
 	}
 	return lines
 }
