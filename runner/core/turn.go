@@ -145,8 +145,12 @@ func ending(ev TurnEnded) string {
 	case ev.End.Outcome == wire.Cancelled:
 		return "(interrupted before any output)"
 	}
-	return "(no output)"
+	return saidNothing
 }
+
+// saidNothing is what the conversation says of a turn that said nothing. It is
+// not told to the parent of a child as if it had been said.
+const saidNothing = "(no output)"
 
 // endTurn frees the slot: here, exactly once, whatever failed.
 func (c *Core) endTurn(s *session, end wire.TurnEnd) {
@@ -181,7 +185,9 @@ func (c *Core) finishTurns(s *session) {
 		// A status between two turns would flicker; only a failure is worth it.
 		more := n < len(s.Ended)-1 || len(s.Queued) > 0
 		if !more || t.End.Outcome == wire.Failed {
-			c.publishStatus(s)
+			if !c.selfTold(s, t) {
+				c.publishStatus(s)
+			}
 			c.reportTurn(s, t)
 		}
 		if !more {

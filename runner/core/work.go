@@ -159,11 +159,14 @@ func (c *Core) reportTurn(s *session, t *turn) {
 	if w == nil || w.After != "" && !s.later(t.ID, w.After) {
 		return
 	}
-	if traits, _ := c.cfg.Traits(s.warm); traits.Native && t.End.Outcome == wire.Completed {
+	if c.selfTold(s, t) {
 		c.started(s)
 		return
 	}
 	text := t.Text
+	if text == saidNothing {
+		text = ""
+	}
 	switch t.End.Outcome {
 	case wire.Completed:
 		c.report(s, workCompleted, &text, false)
@@ -174,6 +177,13 @@ func (c *Core) reportTurn(s *session, t *turn) {
 		text = "Error: sub-agent turn failed: " + t.End.Error.Message
 		c.report(s, workFailed, &text, false)
 	}
+}
+
+// selfTold tells whether the program of a native session says itself when it is
+// idle: that a turn handed it a message cleanly is not the end of its work.
+func (c *Core) selfTold(s *session, t *turn) bool {
+	traits, _ := c.cfg.Traits(s.warm)
+	return traits.Native && t.End.Outcome == wire.Completed
 }
 
 // later tells whether a turn came after another, of those that are remembered.
