@@ -36,14 +36,15 @@ type Merge struct {
 // be run. Everything else in items is history. It is table B of the design.
 func Authority(m Merge, items []wire.Item) []string {
 	answered := lastForeign(m, items)
-	trailing := trailingRun(items)
+	compacted := lastCompaction(items)
+	beyond, trailing := max(m.Beyond, compacted), max(trailingRun(items), compacted)
 	var work []string
 	for n, it := range items {
 		if !isUserInput(it) || m.Named(it.ID) || n < answered {
 			continue
 		}
 		if m.Queued(it.ID) || slices.Contains(m.Pending, it.ID) ||
-			!m.Native && (m.Known && n >= m.Beyond || !m.Known && m.Plain && n >= trailing) {
+			!m.Native && (m.Known && n >= beyond || !m.Known && m.Plain && n >= trailing) {
 			work = append(work, it.ID)
 		}
 	}
@@ -56,6 +57,17 @@ func lastForeign(m Merge, items []wire.Item) int {
 	for n, it := range slices.Backward(items) {
 		if isAnswer(it) && !m.Ours(it) {
 			return n
+		}
+	}
+	return 0
+}
+
+// lastCompaction returns the index behind the last compaction: what stands
+// before it was summed up there, so whoever did that has seen it.
+func lastCompaction(items []wire.Item) int {
+	for n, it := range slices.Backward(items) {
+		if it.Type == "compaction" {
+			return n + 1
 		}
 	}
 	return 0

@@ -179,6 +179,18 @@ func TestAuthority(t *testing.T) {
 		"an answer of ours does not": {
 			func(m *Merge) { m.Queued, m.Ours = is("u1"), func(wire.Item) bool { return true } }, items, []string{"u1"},
 		},
+		"what a compaction has summed up is history": {
+			func(m *Merge) { m.Known = true },
+			[]wire.Item{user("u1"), {ID: "k", Type: "compaction"}, user("u2")}, []string{"u2"},
+		},
+		"also for a plain init": {
+			func(m *Merge) { m.Plain = true },
+			[]wire.Item{user("u1"), {ID: "k", Type: "compaction"}, user("u2")}, []string{"u2"},
+		},
+		"but not what was accepted": {
+			func(m *Merge) { m.Queued = is("u1") },
+			[]wire.Item{user("u1"), {ID: "k", Type: "compaction"}}, []string{"u1"},
+		},
 		"a foreign error closes, too": {
 			func(m *Merge) { m.Known = true }, []wire.Item{user("u1"), {ID: "e", Type: "error"}}, nil,
 		},

@@ -92,11 +92,14 @@ func (c *Core) answerInit(s *session) {
 	if len(s.init.reqs) == 0 || !c.identified(s) {
 		return
 	}
-	_, _, err := c.resolve(s)
+	_, harness, err := c.resolve(s)
 	switch {
 	case err == nil || err.Code == wire.CodeHarnessUnknown:
 		// A harness that is not configured here fails its turns, with a
 		// sentence; the session itself is sound.
+		if err == nil {
+			s.warm = harness
+		}
 		reqs := s.init.reqs
 		c.endInit(s)
 		for _, req := range reqs {

@@ -15,7 +15,7 @@ const cursorNative = "cursor-native"
 // interruptNative notes an interrupt of a session whose turns are not ours.
 func (c *Core) interruptNative(s *session) {
 	w := s.Child.Work
-	if t, _ := c.cfg.Traits(s.warm); !t.Native || w == nil || w.State.terminal() {
+	if !c.native(s) || w == nil || w.State.terminal() {
 		return
 	}
 	s.intr = w.ID

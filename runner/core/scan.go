@@ -151,7 +151,7 @@ func (c *Core) mergeItems(s *session, ev Scanned) {
 	s.init.strange = s.init.strange || !known
 	work := plan.Authority(plan.Merge{
 		Known: known, Beyond: s.beyond(ev), Pending: s.view.pending,
-		Plain: s.init.kind == plan.PlainInit,
+		Plain: s.init.kind == plan.PlainInit, Native: c.native(s),
 		Named: s.isNamed, Queued: s.isQueued, Ours: s.isOurs,
 	}, ev.Items)
 	if s.Open != nil {
@@ -166,6 +166,13 @@ func (c *Core) mergeItems(s *session, ev Scanned) {
 	if n > 0 && !passed {
 		c.record(wire.Record{Kind: wire.RecCursor, Session: s.id, Cursor: ev.Items[n-1].ID})
 	}
+}
+
+// native tells whether the session is known, in this process, to run in a
+// program that reads its own input.
+func (c *Core) native(s *session) bool {
+	traits, _ := c.cfg.Traits(s.warm)
+	return traits.Native
 }
 
 // beyond is the index from which on the items of a listing lie beyond the

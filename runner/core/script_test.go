@@ -96,7 +96,7 @@ func newPlayer() *player {
 		"acp:shell":    {OneMessagePerTurn: true},
 		"acp:chat":     {},
 		"acp:agent":    {Resume: true, History: true},
-		"goose-native": {Native: true}, "cursor-native": {Native: true},
+		"goose-native": {Native: true}, "cursor-native": {Native: true}, "codex-native": {Native: true, Resume: true},
 	}}
 	p.start()
 	return p
@@ -156,7 +156,7 @@ func (p *player) given(t *testing.T, a args) {
 		return
 	case "identity":
 		rec.Kind = wire.RecIdentity
-		rec.State = encode(identity{Known: true, AgentID: a.get("agent"), SubAgent: a.get("sub"), ParentID: a.get("parent"), Wrapper: a.get("wrapper")})
+		rec.State = encode(identity{Known: true, AgentID: a.get("agent"), SubAgent: a.get("sub"), ParentID: a.get("parent"), Wrapper: a.get("wrapper"), Override: a.get("override")})
 	default:
 		require.Failf(t, "unknown precondition", "%q", a.verb)
 	}

@@ -182,8 +182,7 @@ func (c *Core) reportTurn(s *session, t *turn) {
 // selfTold tells whether the program of a native session says itself when it is
 // idle: that a turn handed it a message cleanly is not the end of its work.
 func (c *Core) selfTold(s *session, t *turn) bool {
-	traits, _ := c.cfg.Traits(s.warm)
-	return traits.Native && t.End.Outcome == wire.Completed
+	return c.native(s) && t.End.Outcome == wire.Completed
 }
 
 // later tells whether a turn came after another, of those that are remembered.
