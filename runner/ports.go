@@ -33,7 +33,8 @@ type Server interface {
 	// DeleteSession undoes a CreateChild.
 	DeleteSession(ctx context.Context, session string) error
 	// FindChild looks a child up by its agent and name; the newest that is not
-	// closed. ok is false when there is none.
+	// closed. Without an agent the name is a session's id; one that is not the
+	// parent's is marked Foreign. ok is false when there is none.
 	FindChild(ctx context.Context, parent, agent, name string) (child wire.ChildSummary, ok bool, err error)
 	// Children lists all children of a session.
 	Children(ctx context.Context, parent string) ([]wire.ChildSummary, error)

@@ -66,7 +66,7 @@ func (c *Client) made(ctx context.Context, child wire.NewChild) (string, bool) {
 
 // FindChild looks a child up by its agent and name; the newest that is not
 // closed. Without an agent the name is a session's id, and that session is the
-// child if the parent is its parent, closed or not.
+// child, closed or not; one that has another parent is marked Foreign.
 func (c *Client) FindChild(ctx context.Context, parent, agent, name string) (wire.ChildSummary, bool, error) {
 	if agent == "" {
 		return c.childByID(ctx, parent, name)
@@ -102,7 +102,7 @@ func (c *Client) childByID(ctx context.Context, parent, id string) (wire.ChildSu
 	case err != nil:
 		return wire.ChildSummary{}, false, err
 	case got.ParentID != parent:
-		return wire.ChildSummary{}, false, nil
+		return wire.ChildSummary{ID: id, Foreign: true}, true, nil
 	}
 	child := wire.ChildSummary{
 		ID: id, Title: got.Title, SessionName: got.Title, AgentName: cmp.Or(got.SubAgentName, got.AgentName),

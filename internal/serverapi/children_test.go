@@ -143,16 +143,15 @@ func TestFindChildByID(t *testing.T) {
 		require.Equal(t, want, child)
 		require.Equal(t, "GET /base/v1/sessions/c1"+snapshotQuery, rec.only(t).line)
 	}
-	for name, handler := range map[string]http.HandlerFunc{
-		"another parent's": answer(200, asJSON, `{"id":"c1","parent_session_id":"q"}`),
-		"top level":        answer(200, asJSON, `{"id":"c1"}`),
-		"not there":        answer(404, asJSON, `{}`),
-	} {
-		c := serve(t, handler)
-		_, ok, err := c.FindChild(t.Context(), "p", "", "c1")
-		require.NoError(t, err, name)
-		require.False(t, ok, name)
+	for _, text := range []string{`{"id":"c1","parent_session_id":"q","title":"secret"}`, `{"id":"c1"}`} {
+		child, ok, err := serve(t, answer(200, asJSON, text)).FindChild(t.Context(), "p", "", "c1")
+		require.NoError(t, err, text)
+		require.True(t, ok, text)
+		require.Equal(t, wire.ChildSummary{ID: "c1", Foreign: true}, child)
 	}
+	_, ok, err := serve(t, answer(404, asJSON, `{}`)).FindChild(t.Context(), "p", "", "c1")
+	require.NoError(t, err)
+	require.False(t, ok)
 }
 
 func TestChildrenReadsAllPages(t *testing.T) {

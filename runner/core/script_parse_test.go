@@ -136,6 +136,7 @@ func (p *player) parse(t *testing.T, a args) Event {
 		ev := ChildFound{Session: s, Key: p.lastKey(), Err: failure(a.get("err"))}
 		if list := children(a); len(list) > 0 {
 			ev.Child, ev.Found = list[0], true
+			ev.Child.Foreign = a.has("foreign")
 		}
 		return ev
 	case "< created":

@@ -196,6 +196,8 @@ func (c *Core) onChildFound(ev ChildFound) {
 		c.endSend(p, s, "Error: the server could not be asked for the sub-agent: "+ev.Err.Error())
 	case !ev.Found && s.args.SessionID != "":
 		c.endSend(p, s, string(encode(map[string]string{"error": "session_not_found", "session_id": s.args.SessionID})))
+	case ev.Found && ev.Child.Foreign:
+		c.endSend(p, s, string(encode(map[string]string{"error": "session_out_of_tree", "session_id": ev.Child.ID})))
 	case ev.Found && ev.Child.Labels[labelClosed] == "true":
 		c.endSend(p, s, string(encode(map[string]string{"error": "session_closed", "session_id": ev.Child.ID})))
 	case ev.Found && s.ordinal != 0:

@@ -82,6 +82,9 @@ type ChildSummary struct {
 	Labels       map[string]string `json:"labels,omitempty"`
 	ErrorCode    string            `json:"error_code,omitempty"`
 	ErrorMessage string            `json:"error_message,omitempty"`
+	// Foreign: it was asked for by its id, and is another session's child or
+	// nobody's; nothing else is said of it.
+	Foreign bool `json:"-"`
 }
 
 // NewChild is the body of a POST /v1/sessions that makes a child
