@@ -59,6 +59,11 @@ func (d *driver) ask(ctx context.Context, e core.Effect) bool {
 			child, ok, err := srv.FindChild(ctx, e.Session, e.Agent, e.Name)
 			answer(core.ChildFound{Session: e.Session, Key: e.Key, Child: child, Found: ok, Err: err})
 		}
+	case core.ListSiblings:
+		run = func() {
+			list, err := srv.Children(ctx, e.Session)
+			answer(core.SiblingsListed{Session: e.Session, Key: e.Key, Children: list, Err: err})
+		}
 	case core.CreateChild:
 		run = func() {
 			id, err := srv.CreateChild(ctx, e.Child)

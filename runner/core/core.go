@@ -114,6 +114,8 @@ func (c *Core) handle(ev Event) {
 		c.onTextRead(ev)
 	case ChildFound:
 		c.onChildFound(ev)
+	case SiblingsListed:
+		c.onSiblingsListed(ev)
 	case ChildCreated:
 		c.onChildCreated(ev)
 	case ChildStamped:
@@ -187,6 +189,8 @@ func (c *Core) stale(ev Event) bool {
 	case TextRead:
 		return c.sessions[ev.Session] == nil
 	case ChildFound:
+		return c.sessions[ev.Session] == nil
+	case SiblingsListed:
 		return c.sessions[ev.Session] == nil
 	case ChildCreated:
 		return c.sessions[ev.Session] == nil

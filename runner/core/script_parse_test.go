@@ -139,6 +139,8 @@ func (p *player) parse(t *testing.T, a args) Event {
 			ev.Child.Foreign = a.has("foreign")
 		}
 		return ev
+	case "< siblings":
+		return SiblingsListed{Session: s, Key: p.lastKey(), Children: children(a), Err: failure(a.get("err"))}
 	case "< created":
 		return ChildCreated{Session: s, Key: p.lastKey(), Child: a.arg(1), Err: failure(a.get("err"))}
 	case "< stamped":

@@ -163,6 +163,8 @@ func renderEffect(e Effect) string {
 		return "read text " + e.Session + " after " + e.After
 	case FindChild:
 		return fmt.Sprintf("find child %s %s/%s", e.Session, e.Agent, e.Name)
+	case ListSiblings:
+		return "list siblings " + e.Session
 	case CreateChild:
 		return fmt.Sprintf("create child %s %s", e.Session, encode(e.Child))
 	case StampChild:

@@ -165,19 +165,10 @@ func (c *Core) continueSend(p *session, s *send) {
 		return
 	}
 	if s.name == "" {
-		s.ordinal = c.nextOrdinal(p, s.agent)
-		s.name = fmt.Sprintf("%s-%d", s.agent, s.ordinal)
+		c.createNumbered(p, s)
+		return
 	}
 	c.effect(FindChild{Session: p.id, Key: s.key, Agent: s.agent, Name: s.name})
-}
-
-// nextOrdinal counts the children of an agent that have no name of their own.
-func (c *Core) nextOrdinal(p *session, agent string) int {
-	if p.ordinals == nil {
-		p.ordinals = map[string]int{}
-	}
-	p.ordinals[agent]++
-	return p.ordinals[agent]
 }
 
 func (p *session) sendOf(key string) *send {
@@ -200,8 +191,6 @@ func (c *Core) onChildFound(ev ChildFound) {
 		c.endSend(p, s, string(encode(map[string]string{"error": "session_out_of_tree", "session_id": ev.Child.ID})))
 	case ev.Found && ev.Child.Labels[labelClosed] == "true":
 		c.endSend(p, s, string(encode(map[string]string{"error": "session_closed", "session_id": ev.Child.ID})))
-	case ev.Found && s.ordinal != 0:
-		c.renumber(p, s)
 	case ev.Found:
 		s.child = ev.Child.ID
 		s.agent = first(s.agent, ev.Child.Tool, ev.Child.AgentName, "agent")
@@ -210,13 +199,6 @@ func (c *Core) onChildFound(ev ChildFound) {
 	default:
 		c.createChild(p, s)
 	}
-}
-
-// renumber takes the next name of an agent whose last one is taken.
-func (c *Core) renumber(p *session, s *send) {
-	s.ordinal = c.nextOrdinal(p, s.agent)
-	s.name = fmt.Sprintf("%s-%d", s.agent, s.ordinal)
-	c.effect(FindChild{Session: p.id, Key: s.key, Agent: s.agent, Name: s.name})
 }
 
 // toExisting gives a child that is there another task: into its turn if it
@@ -269,9 +251,7 @@ func (c *Core) onChildCreated(ev ChildCreated) {
 	case s == nil:
 	case errors.Is(ev.Err, wire.ErrConflict) && s.ordinal != 0 && s.tries < createTries:
 		s.tries++
-		s.ordinal = c.nextOrdinal(p, s.agent)
-		s.name = fmt.Sprintf("%s-%d", s.agent, s.ordinal)
-		c.createChild(p, s)
+		c.createNumbered(p, s)
 	case ev.Err != nil:
 		c.endSend(p, s, "Error: the sub-agent could not be created: "+ev.Err.Error())
 	default:
