@@ -63,6 +63,10 @@ func (c *Core) cancelTask(p *session, call ToolCall) {
 		w = kid.Child.Work
 	}
 	switch {
+	case w == nil && kid != nil && kid.Identity.ParentID == p.id && wrapped(kid.Identity.Wrapper, stopCapable):
+		// Its work was read, or is not remembered; a stop is good for what it
+		// does now all the same.
+		c.effect(PostControl{Session: p.id, Child: id, Type: "stop_session", Req: call.Req})
 	case w == nil || w.Parent != p.id:
 		c.replyTool(call.Req, string(encode(map[string]string{"error": "task_not_found", "task_id": id})), nil)
 	case w.State.terminal():
@@ -98,6 +102,8 @@ func (c *Core) onControlPosted(ev ControlPosted) {
 		return
 	case kid != nil && kid.Child.Work != nil && kid.Child.Work.State == workCancelled:
 		out.Cancelled, out.Confirmed = true, nil
+	case ev.Type == "stop_session" && (kid == nil || kid.Child.Work == nil):
+		out.Cancelled, out.Confirmed, out.Message = true, nil, "It was stopped; nothing of it will arrive."
 	case kid != nil && wrapped(kid.Identity.Wrapper, bestEffort):
 		out.Effort = true
 	}

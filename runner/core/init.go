@@ -1,6 +1,8 @@
 package core
 
 import (
+	"slices"
+
 	"github.com/outrunner/outrunner/catchup/plan"
 	"github.com/outrunner/outrunner/runner/wire"
 )
@@ -99,6 +101,7 @@ func (c *Core) answerInit(s *session) {
 		// sentence; the session itself is sound.
 		if err == nil {
 			s.warm = harness
+			c.leaveToProgram(s)
 		}
 		reqs := s.init.reqs
 		c.endInit(s)
@@ -112,6 +115,20 @@ func (c *Core) answerInit(s *session) {
 		c.refuseInit(s, 400, wire.CodeSubAgentNotFound, err.Message)
 	default:
 		c.refuseInit(s, 503, "spec_resolver_failed", err.Message)
+	}
+}
+
+// leaveToProgram takes back what the listing of a plain init has found to be
+// work before it was known that the session runs in a program that reads its own
+// input.
+func (c *Core) leaveToProgram(s *session) {
+	if !c.native(s) || s.init.kind != plan.PlainInit || !s.init.strange {
+		return
+	}
+	for _, q := range slices.Clone(s.Queued) {
+		if q.Scanned && !slices.Contains(s.view.pending, q.ID) {
+			c.record(wire.Record{Kind: wire.RecItem, Session: s.id, Item: q.ID, ItemState: wire.ItemHistory})
+		}
 	}
 }
 
