@@ -61,7 +61,7 @@ func TestSeedScriptsNoticeAMissingRule(t *testing.T) {
 					told.WriteString(control.rule(line) + "\n")
 				}
 			}
-			told.WriteString("< snapshot P agent=a1\n") // whoever waits for it may go on
+			told.WriteString("< snapshot P agent=a1 unasked\n") // whoever waits for it may go on
 			got := scenario{name: sc.name, text: told.String()}.play(t)
 			require.Contains(t, sc.text, control.has)
 			require.NotContains(t, sc.text, control.becomes)

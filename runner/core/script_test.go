@@ -41,7 +41,7 @@ func TestScripts(t *testing.T) {
 				}
 			})
 		}
-		if *update {
+		if *update && !t.Failed() {
 			require.NoError(t, os.WriteFile(file, []byte(rewritten.String()), 0o644))
 		}
 	}
@@ -89,6 +89,7 @@ type player struct {
 	req     Req
 	traits  map[string]wire.Traits
 	now     Time
+	open    openQuestions
 }
 
 func newPlayer() *player {
@@ -103,6 +104,7 @@ func newPlayer() *player {
 }
 
 func (p *player) start() {
+	p.open = openQuestions{}
 	p.core = New(Config{
 		Runner: "me", LaunchBudget: DefaultLaunchBudget,
 		Traits: func(h string) (wire.Traits, bool) { t, ok := p.traits[h]; return t, ok },
@@ -124,7 +126,9 @@ func (p *player) do(t *testing.T, line string) []string {
 		p.given(t, words(t, given))
 		return nil
 	}
-	return p.step(p.parse(t, words(t, line)))
+	a := words(t, line)
+	p.open.answer(t, line, a)
+	return p.step(p.parse(t, a))
 }
 
 // given makes a precondition true that other events would take many lines to
@@ -172,6 +176,7 @@ func (p *player) step(ev Event) []string {
 		lines = append(lines, squeeze(renderRecord(r)))
 	}
 	for _, e := range out.Effects {
+		p.open.asked(e)
 		lines = append(lines, squeeze(renderEffect(e)))
 	}
 	return lines

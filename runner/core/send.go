@@ -282,15 +282,20 @@ func (c *Core) onChildStamped(ev ChildStamped) {
 // dispatch registers the work of a child that is stamped, and posts its task.
 func (c *Core) dispatch(p *session, s *send) {
 	kid := c.session(s.child)
-	c.record(wire.Record{Kind: wire.RecRail, Session: kid.id, State: encode(rail{
-		Parent: p.id, Title: s.agent + ":" + s.name, Tool: s.agent, Session: s.name,
-	})})
+	c.lay(p, s, kid)
 	kid.sending = true
 	c.register(kid, s.work)
 	edge := railEdge{status: "launching"}
 	kid.edge = &edge
 	c.publishChild(kid, edge, nil)
 	c.effect(PostTask{Session: p.id, Key: s.key, Child: kid.id, Text: s.args.input.Input})
+}
+
+// lay gives a child its line to the parent's stream.
+func (c *Core) lay(p *session, s *send, kid *session) {
+	c.record(wire.Record{Kind: wire.RecRail, Session: kid.id, State: encode(rail{
+		Parent: p.id, Title: s.agent + ":" + s.name, Tool: s.agent, Session: s.name,
+	})})
 }
 
 func (c *Core) onTaskPosted(ev TaskPosted) {
@@ -323,6 +328,7 @@ func (c *Core) steered(p *session, s *send, kid *session) {
 		return
 	}
 	w := work{Parent: p.id, ID: c.workID(), Agent: s.agent, Title: s.name, Stamp: kid.newestItem()}
+	c.lay(p, s, kid)
 	c.register(kid, w)
 	w.State = workRunning
 	c.recordWork(kid, w)
