@@ -12,7 +12,7 @@ ARGS ?=
 
 export GOLANGCI_LINT_CACHE := $(CURDIR)/.cache/golangci
 
-.PHONY: help run build cross test lint cover fuzz interop
+.PHONY: help run build cross test lint cover fuzz mutants interop
 
 help: ## what can be made
 	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -48,6 +48,9 @@ lint: $(LINT) ## format, vet on three systems, golangci-lint
 cover: ## coverage, per function, in cover.out
 	go test -coverpkg=./... -coverprofile=cover.out ./...
 	go tool cover -func=cover.out | tail -n 1
+
+mutants: ## take each rule of the core out: a test must notice (some minutes)
+	go test -tags mutants -run TestMutants -timeout 60m ./test/mutants
 
 fuzz: ## each fuzz test for FUZZTIME
 	@for pkg in $$(go list ./...); do \

@@ -4,6 +4,7 @@ package mutants
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,58 +14,89 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// quick are the tests that notice nearly everything, in seconds; what they do
-// not notice the others may.
-const quick = "^(TestScripts|TestRows|TestAuthority|TestChildRows|TestSeedScripts.*)$"
+// The packages whose tests must notice. What the quick tests of a package do not
+// notice the others may; -rapid.nofailfile keeps the properties from writing
+// down what a mutant makes them find.
+var packages = []struct{ path, quick, rest string }{
+	{"runner/core", "^(TestScripts|TestSeedScripts.*)$", "-rapid.nofailfile"},
+	{"catchup/plan", "^(TestRows|TestAuthority|TestChildRows)$", "-test.v=false"},
+}
 
-var packages = []string{"./runner/core", "./catchup/..."}
-
-// TestMutants puts each rule's neutral form in its place and requires that a
-// test fails.
+// TestMutants leaves each rule out, alone, and requires that a test fails.
 func TestMutants(t *testing.T) {
-	for _, r := range rules(t) {
+	all := rules(t)
+	overlay, apart := switched(t, all)
+	programs := build(t, overlay)
+	require.Empty(t, programs.notice(t, 0), "nothing is left out")
+	t.Logf("%d rules, %d of them built apart", len(all), len(apart))
+	for n, r := range all {
+		number := n + 1
 		t.Run(r.name, func(t *testing.T) {
-			t.Parallel()
-			overlay := r.overlay(t)
-			if out, err := goTool(t, append([]string{"build", "-overlay", overlay}, packages...)); err != nil {
-				require.Failf(t, "the neutral form does not compile", "%s", out)
+			programs := programs
+			if _, ok := apart[number]; ok {
+				programs = build(t, writeOverlay(t, t.TempDir(), map[string]string{r.file: r.without(t)}))
 			}
-			if r.survives(t, overlay, "-run", quick) && r.survives(t, overlay) {
+			if programs.notice(t, number) == "" {
 				t.Errorf("no test notices: %s (%s)", r.name, r.file)
 			}
 		})
 	}
 }
 
-// overlay writes the changed file, and the map that has the go tool take it.
-func (r rule) overlay(t *testing.T) string {
+// writeOverlay writes changed files, and the map that has the go tool take them.
+func writeOverlay(t *testing.T, dir string, changed map[string]string) string {
 	t.Helper()
-	dir := t.TempDir()
-	changed := filepath.Join(dir, "changed.go")
-	require.NoError(t, os.WriteFile(changed, []byte(r.without(t)), 0o600))
-	original, err := filepath.Abs(filepath.Join(root, r.file))
-	require.NoError(t, err)
-	raw, err := json.Marshal(map[string]map[string]string{"Replace": {original: changed}})
+	replace := map[string]string{}
+	for file, text := range changed {
+		original, err := filepath.Abs(filepath.Join(root, file))
+		require.NoError(t, err)
+		replace[original] = filepath.Join(dir, strings.ReplaceAll(file, "/", "_"))
+		require.NoError(t, os.WriteFile(replace[original], []byte(text), 0o600))
+	}
+	raw, err := json.Marshal(map[string]any{"Replace": replace})
 	require.NoError(t, err)
 	overlay := filepath.Join(dir, "overlay.json")
 	require.NoError(t, os.WriteFile(overlay, raw, 0o600))
 	return overlay
 }
 
-// survives tells whether all tests pass without the rule.
-func (r rule) survives(t *testing.T, overlay string, flags ...string) bool {
+// programs are the test programs of the packages.
+type programs []string
+
+func build(t *testing.T, overlay string) (list programs) {
 	t.Helper()
-	args := append([]string{"test", "-vet=off", "-timeout", "2m", "-overlay", overlay}, flags...)
-	out, err := goTool(t, append(args, packages...))
-	require.NotContains(t, out, "[build failed]", "a failure to build is no failure of a test")
-	return err == nil
+	dir := t.TempDir()
+	for n, pkg := range packages {
+		program := filepath.Join(dir, fmt.Sprint(n, ".test"))
+		cmd := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", program, "./"+pkg.path)
+		cmd.Dir = root
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		list = append(list, program)
+	}
+	return list
 }
 
-func goTool(t *testing.T, args []string) (string, error) {
-	cmd := exec.CommandContext(t.Context(), "go", args...)
-	cmd.Dir = root
-	var out strings.Builder
-	cmd.Stdout, cmd.Stderr = &out, &out
-	err := cmd.Run()
-	return out.String(), err
+// notice returns the package whose tests fail without a rule, "" if none do.
+func (p programs) notice(t *testing.T, number int) string {
+	t.Helper()
+	for n, pkg := range packages {
+		if p.fails(t, n, number, "-test.run", pkg.quick) {
+			return pkg.path
+		}
+	}
+	for n, pkg := range packages {
+		if p.fails(t, n, number, pkg.rest) {
+			return pkg.path
+		}
+	}
+	return ""
+}
+
+func (p programs) fails(t *testing.T, n, number int, flags ...string) bool {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), p[n], append(flags, "-test.timeout=2m")...)
+	cmd.Dir = filepath.Join(root, packages[n].path)
+	cmd.Env = append(os.Environ(), fmt.Sprint("MUTANT=", number))
+	return cmd.Run() != nil
 }

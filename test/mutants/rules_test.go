@@ -59,6 +59,18 @@ func (r rule) without(t *testing.T) string {
 	raw, err := os.ReadFile(filepath.Join(root, r.file))
 	require.NoError(t, err)
 	source := strings.Split(string(raw), "\n")
+	found := r.find(t, source)
+	end := found + len(r.lines)
+	tail := strings.TrimSpace(source[end-1])[len(r.lines[len(r.lines)-1]):]
+	text := append([]string{}, source[:found]...)
+	text = append(text, r.neutral...)
+	text[len(text)-1] += tail
+	return strings.Join(append(text, source[end:]...), "\n")
+}
+
+// find returns the line at which the rule stands.
+func (r rule) find(t *testing.T, source []string) int {
+	t.Helper()
 	found := -1
 	for n := range source {
 		if r.at(source[n:]) {
@@ -67,12 +79,7 @@ func (r rule) without(t *testing.T) string {
 		}
 	}
 	require.GreaterOrEqual(t, found, 0, "%s: its lines are not in %s any more", r.name, r.file)
-	end := found + len(r.lines)
-	tail := strings.TrimSpace(source[end-1])[len(r.lines[len(r.lines)-1]):]
-	text := append([]string{}, source[:found]...)
-	text = append(text, r.neutral...)
-	text[len(text)-1] += tail
-	return strings.Join(append(text, source[end:]...), "\n")
+	return found
 }
 
 func (r rule) at(source []string) bool {
