@@ -11,31 +11,51 @@ import (
 // openQuestions are what a script may answer. A script that answers what was not
 // asked, or told of a turn that does not run, would show nothing of the rule that it is about; where that is the point
 // its line says "unasked".
-type openQuestions map[string]int
+//
+// A question keeps the generation under which it was asked, 0 where that is
+// none of its business; the oldest of a name is answered first.
+type openQuestions map[string][]uint64
 
 // asked notes what an effect asks for.
 func (o openQuestions) asked(e Effect) {
 	for _, key := range questionsOf(e) {
-		o[key]++
+		o[key] = append(o[key], generation(e, key))
 	}
 }
 
-// answer takes the question that a line answers.
-func (o openQuestions) answer(t *testing.T, line string, a args) {
+// generation is that of the question.
+func generation(e Effect, key string) uint64 {
+	switch e := e.(type) {
+	case ReadSnapshot:
+		return e.Gen
+	case ReadSpec:
+		return e.Gen
+	case Scan:
+		for _, order := range e.Sessions {
+			if key == "scan "+order.Session {
+				return order.Gen
+			}
+		}
+	}
+	return 0
+}
+
+// answer takes the question that a line answers, and returns its generation.
+func (o openQuestions) answer(t *testing.T, line string, a args) uint64 {
 	if a.has("unasked") {
-		return
+		return 0
 	}
 	switch a.verb[0] {
 	case '!':
 		turn := "turn " + a.arg(0) + " " + a.arg(1)
-		require.Positive(t, o[turn], "that turn does not run: %q", line)
+		require.NotEmpty(t, o[turn], "that turn does not run: %q", line)
 		if a.verb == "! ended" {
 			delete(o, turn)
 		}
-		return
+		return 0
 	case '<':
 	default:
-		return
+		return 0
 	}
 	key := a.verb[2:] + " " + a.arg(0)
 	switch a.verb {
@@ -44,10 +64,10 @@ func (o openQuestions) answer(t *testing.T, line string, a args) {
 	case "< answered", "< judged":
 		key += " " + a.arg(1) + " " + a.arg(2)
 	}
-	require.Positive(t, o[key], "nobody asked for this: %q; open are %v", line, o)
-	if o[key]--; o[key] == 0 {
-		delete(o, key)
-	}
+	require.NotEmpty(t, o[key], "nobody asked for this: %q; open are %v", line, o)
+	gen := o[key][0]
+	o[key] = o[key][1:]
+	return gen
 }
 
 func questionsOf(e Effect) []string {

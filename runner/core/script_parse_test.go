@@ -108,8 +108,7 @@ func (p *player) parse(t *testing.T, a args) Event {
 			out := a.get("output")
 			ev.Output = &out
 		}
-		if n, err := strconv.Atoi(a.get("long")); err == nil { // so many times the same letter
-			out := strings.Repeat("y", n)
+		if out := long(a); out != "" {
 			ev.Output = &out
 		}
 		if code := a.get("code"); code != "" {
@@ -190,9 +189,9 @@ func (p *player) parse(t *testing.T, a args) Event {
 		require.NoError(t, err)
 		return RequestGone{Req: Req(n)}
 	case "< snapshot":
-		return SnapshotRead{Session: s, Gen: p.gen(a), Snapshot: snapshot(a), Err: failure(a.get("err"))}
+		return SnapshotRead{Session: s, Gen: p.asked, Snapshot: snapshot(a), Err: failure(a.get("err"))}
 	case "< spec":
-		return SpecRead{Session: s, Gen: p.gen(a), Spec: spec(a), Err: failure(a.get("err"))}
+		return SpecRead{Session: s, Gen: p.asked, Spec: spec(a), Err: failure(a.get("err"))}
 	case "< scan":
 		tunnel := p.core.tunnel
 		if a.has("old") {
@@ -203,7 +202,7 @@ func (p *player) parse(t *testing.T, a args) Event {
 			after = live.Cursor
 		}
 		return Scanned{
-			Session: s, After: after, Tunnel: tunnel, Gen: p.gen(a), Snapshot: snapshot(a), SnapshotErr: failure(a.get("err")),
+			Session: s, After: after, Tunnel: tunnel, Gen: p.asked, Snapshot: snapshot(a), SnapshotErr: failure(a.get("err")),
 			Items: items(t, a), ItemsErr: failure(a.get("items")), Restarted: a.has("restarted"),
 		}
 	case "< stored":
@@ -213,7 +212,7 @@ func (p *player) parse(t *testing.T, a args) Event {
 	case "! frame":
 		n, err := strconv.Atoi(a.arg(2))
 		require.NoError(t, err)
-		f := Frame{Session: s, Turn: a.arg(1), N: n, Text: a.get("text")}
+		f := Frame{Session: s, Turn: a.arg(1), N: n, Text: first(a.get("text"), long(a))}
 		if item := a.get("item"); item != "" {
 			f.Item = json.RawMessage(strings.ReplaceAll(item, "'", `"`))
 		}
@@ -244,17 +243,13 @@ func (p *player) parse(t *testing.T, a args) Event {
 	return nil
 }
 
-// gen is the generation that an answer was asked under: the present one,
-// unless the line says "stale".
-func (p *player) gen(a args) uint64 {
-	s := p.core.sessions[a.arg(0)]
-	if s == nil {
-		return 0
+// long is a text of so many letters.
+func long(a args) string {
+	n, err := strconv.Atoi(a.get("long"))
+	if err != nil {
+		return ""
 	}
-	if a.has("stale") {
-		return s.gen - 1
-	}
-	return s.gen
+	return strings.Repeat("y", n)
 }
 
 func snapshot(a args) wire.Snapshot {

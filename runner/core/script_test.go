@@ -90,6 +90,7 @@ type player struct {
 	traits  map[string]wire.Traits
 	now     Time
 	open    openQuestions
+	asked   uint64 // the generation of the question that is being answered
 }
 
 func newPlayer() *player {
@@ -127,7 +128,7 @@ func (p *player) do(t *testing.T, line string) []string {
 		return nil
 	}
 	a := words(t, line)
-	p.open.answer(t, line, a)
+	p.asked = p.open.answer(t, line, a)
 	return p.step(p.parse(t, a))
 }
 
@@ -141,6 +142,7 @@ func (p *player) given(t *testing.T, a args) {
 		rec.State = encode(childState{Work: &work{
 			Parent: a.get("parent"), ID: a.get("id"), Agent: a.get("agent"), Title: a.get("title"),
 			State: workState(first(a.get("state"), "launching")), Output: a.get("output"), Delivered: a.has("delivered"),
+			Stamp: a.get("stamp"),
 		}})
 	case "cursor":
 		rec.Kind, rec.Cursor = wire.RecCursor, a.arg(1)

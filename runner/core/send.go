@@ -330,8 +330,9 @@ func (c *Core) steered(p *session, s *send, kid *session) {
 	w := work{Parent: p.id, ID: c.workID(), Agent: s.agent, Title: s.name, Stamp: kid.newestItem()}
 	c.lay(p, s, kid)
 	c.register(kid, w)
-	w.State = workRunning
-	c.recordWork(kid, w)
+	next := *kid.Child.Work
+	next.State = workRunning
+	c.recordWork(kid, next)
 	c.effect(StampChild{Session: p.id, Key: s.key, Child: kid.id, Labels: map[string]string{labelDispatch: w.ID}})
 }
 
