@@ -120,6 +120,14 @@ func TestRows(t *testing.T) {
 			func(in *Inputs) { in.J, in.V.Unfinished = Journal{Queued: queue}, true },
 			[]Step{do(9, SettleFailed), do(9, CloseInputs)},
 		},
+		"9 without an init it is settled, also where it could resume": {
+			func(in *Inputs) { in.J, in.V.Unfinished, in.Traits = Journal{}, true, resume },
+			[]Step{do(9, SettleFailed), do(9, CloseInputs)},
+		},
+		"9 an archived session is not settled anew": {
+			func(in *Inputs) { in.J, in.V.Unfinished, in.V.Archived = Journal{}, true, true },
+			[]Step{do(11, Reassert)},
+		},
 		"10 one message a turn": {
 			func(in *Inputs) { in.J.Queued, in.Traits = queue, one },
 			[]Step{{Row: 10, Do: Start, Items: []string{"u1"}}},
@@ -186,6 +194,9 @@ func TestAuthority(t *testing.T) {
 		"also for a plain init": {
 			func(m *Merge) { m.Plain = true },
 			[]wire.Item{user("u1"), {ID: "k", Type: "compaction"}, user("u2")}, []string{"u2"},
+		},
+		"an item without a role is a user's": {
+			func(m *Merge) { m.Known = true }, []wire.Item{{ID: "u1", Type: "message"}}, []string{"u1"},
 		},
 		"but not what was accepted": {
 			func(m *Merge) { m.Queued = is("u1") },
