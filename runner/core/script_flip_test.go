@@ -16,7 +16,7 @@ import (
 // nothing. Which line is changed, and how, follows from the script's name.
 func TestFlippedScriptsFail(t *testing.T) {
 	if *update {
-		t.Skip("the expectations are being written")
+		return // what they expect is being written
 	}
 	files, err := filepath.Glob("testdata/*.txt")
 	require.NoError(t, err)
