@@ -50,14 +50,23 @@ type Server struct {
 type machine struct {
 	owner   testing.TB // with whose end the server ends
 	dir     string
+	agents  []string         // folders of agents that it offers
 	process *testkit.Process // of the newest start
 }
 
-// NewServer starts a server and waits until it answers.
-func NewServer(t testing.TB, kind Kind) *Server {
+// NewServer starts a server that offers the agents in those folders, and waits
+// until it answers. The folders are among the temporary files, where every
+// program sees them.
+func NewServer(t testing.TB, kind Kind, agents ...string) *Server {
 	t.Helper()
 	address := testkit.FreeAddress(t)
-	s := &Server{API: testkit.NewAPI(t, "http://"+address), Kind: kind, Address: address, t: t, machine: &machine{owner: t, dir: t.TempDir()}}
+	s := &Server{API: testkit.NewAPI(t, "http://"+address), Kind: kind, Address: address, t: t,
+		machine: &machine{owner: t, dir: t.TempDir(), agents: agents}}
+	if kind == Ours {
+		for _, dir := range agents {
+			require.NoError(t, os.CopyFS(filepath.Join(s.machine.dir, "state", "server", "agents", filepath.Base(dir)), os.DirFS(dir)))
+		}
+	}
 	showLogs(t, s.machine.dir)
 	s.Start()
 	return s
@@ -82,11 +91,15 @@ func (s *Server) Start() {
 		require.NoError(s.t, err)
 		data := filepath.Join(m.dir, "data")
 		require.NoError(s.t, os.MkdirAll(data, 0o700))
+		args := []string{"-m", "omnigent", "server", "--host", "127.0.0.1", "--port", port, "--database-uri", "sqlite:///" + filepath.Join(data, "chat.db"),
+			"--artifact-location", filepath.Join(m.dir, "artifacts"), "--no-open"}
+		for _, dir := range m.agents {
+			args = append(args, "--agent", dir)
+		}
 		m.process = testkit.RunProgram(m.owner, Python(s.t), "the published server", testkit.Options{
 			Home: data,
 			Env:  append(private(data), "OMNIGENT_LOCAL_SINGLE_USER=1"),
-		}, "-m", "omnigent", "server", "--host", "127.0.0.1", "--port", port, "--database-uri", "sqlite:///"+filepath.Join(data, "chat.db"),
-			"--artifact-location", filepath.Join(m.dir, "artifacts"), "--no-open")
+		}, args...)
 	}
 	testkit.UntilSlow(s.t, boots, func() bool {
 		if m.process.Ended() {
