@@ -56,6 +56,8 @@ func (d *driver) execute(ctx context.Context, e core.Effect) {
 		d.replies.deliver(e)
 	case core.Publish:
 		d.outlets.of(e.Session).publish(e.Event, e.Covers)
+	case core.Welcome:
+		d.outlets.of(e.Session).welcome(e.Reader)
 	case core.EndStream:
 		d.outlets.of(e.Session).finish()
 	case core.Advance:

@@ -74,6 +74,16 @@ func (l *loop) answer(ev core.Event) {
 	}
 }
 
+// offer posts a request if there is room for it at once.
+func (l *loop) offer(ev core.Event) bool {
+	select {
+	case l.requests <- ev:
+		return true
+	default:
+		return false
+	}
+}
+
 // request posts a request, waiting for room.
 func (l *loop) request(ctx context.Context, ev core.Event) error {
 	select {

@@ -27,9 +27,10 @@ type outlet struct {
 
 // outlets are the outlets of all sessions.
 type outlets struct {
-	mu     sync.Mutex
-	byID   map[string]*outlet
-	closed bool
+	mu      sync.Mutex
+	byID    map[string]*outlet
+	closed  bool
+	readers uint64 // that were attached so far
 }
 
 func (o *outlets) of(session string) *outlet {
@@ -52,12 +53,15 @@ func (o *outlets) forget(session string) {
 	delete(o.byID, session)
 }
 
-// attach makes a reader the session's only one.
+// attach makes a reader the session's only one. It hears nothing until it is
+// welcome.
 func (o *outlets) attach(session string) *reader {
 	out := o.of(session)
 	r := newReader()
 	o.mu.Lock()
 	closed := o.closed
+	o.readers++
+	r.id, r.deaf = o.readers, true
 	o.mu.Unlock()
 	if closed {
 		r.end(endCut)
@@ -94,6 +98,16 @@ func (o *outlets) closeAll() {
 		for _, r := range out.all() {
 			r.end(endCut)
 		}
+	}
+}
+
+// welcome lets the reader hear from now on.
+func (o *outlet) welcome(id uint64) {
+	o.mu.Lock()
+	r := o.reader
+	o.mu.Unlock()
+	if r != nil && r.id == id {
+		r.hear()
 	}
 }
 
@@ -187,7 +201,9 @@ const (
 
 // reader is the queue of one open stream.
 type reader struct {
+	id      uint64
 	mu      sync.Mutex
+	deaf    bool // it was not told yet how things stand
 	frames  []frame
 	bytes   int
 	dropped int
@@ -200,6 +216,9 @@ func newReader() *reader { return &reader{wake: make(chan struct{}, 1)} }
 func (r *reader) put(f frame) {
 	r.mu.Lock()
 	switch {
+	case r.deaf:
+		r.mu.Unlock()
+		return
 	case r.ended != endNone || f.preview && r.bytes > outletDeltas:
 		r.dropped++
 		r.mu.Unlock()
@@ -212,6 +231,12 @@ func (r *reader) put(f frame) {
 	}
 	r.mu.Unlock()
 	r.signal()
+}
+
+func (r *reader) hear() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.deaf = false
 }
 
 func (r *reader) end(how streamEnd) {

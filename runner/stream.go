@@ -26,14 +26,17 @@ func (r *Runner) stream(w http.ResponseWriter, req *http.Request, session string
 	h.Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)
 	out := &streamWriter{w: w, flush: http.NewResponseController(w).Flush}
+	opened := core.StreamOpened{Session: session, Reader: rd.id}
+	if r.cfg.Carrier.Generation != nil {
+		opened.Tunnel = r.cfg.Carrier.Generation(req.Context())
+	}
+	// The server sends messages once it has the heartbeat: the core is to know
+	// of the reader before. But the heartbeat waits for nothing.
+	posted := r.loop.offer(opened)
 	if !out.write(heartbeat) {
 		return
 	}
-	var gen uint64
-	if r.cfg.Carrier.Generation != nil {
-		gen = r.cfg.Carrier.Generation(req.Context())
-	}
-	if r.loop.request(req.Context(), core.StreamOpened{Session: session, Tunnel: gen}) != nil {
+	if !posted && r.loop.request(req.Context(), opened) != nil {
 		return
 	}
 	if r.cfg.Carrier.Admitted != nil {

@@ -42,6 +42,12 @@ type (
 		// server has it, Seen comes back.
 		Covers string
 	}
+	// Welcome lets a reader of the session's stream hear what is published from
+	// here on: first how things stand, so that no later word comes before it.
+	Welcome struct {
+		Session string
+		Reader  uint64
+	}
 	// EndStream ends the session's stream with the done marker.
 	EndStream struct{ Session string }
 	// Advance lets the pump of a turn read on; Stop tells it that the turn is
@@ -135,6 +141,7 @@ type ScanOrder struct {
 
 func (Reply) effect()        {}
 func (Publish) effect()      {}
+func (Welcome) effect()      {}
 func (EndStream) effect()    {}
 func (Advance) effect()      {}
 func (SetTimer) effect()     {}

@@ -66,11 +66,12 @@ type (
 	}
 	// RequestGone says that nobody waits for the answer any more.
 	RequestGone struct{ Req Req }
-	// StreamOpened says that a reader is attached to the session's stream.
-	// What is published from here on reaches it.
+	// StreamOpened says that a reader is there for the session's stream. What
+	// is published before its Welcome does not reach it.
 	StreamOpened struct {
 		Session string
 		Tunnel  uint64
+		Reader  uint64
 	}
 )
 

@@ -149,6 +149,7 @@ func itemDone(item json.RawMessage) any {
 func (c *Core) onStreamOpened(ev StreamOpened) {
 	s := c.session(ev.Session)
 	c.name(s)
+	c.effect(Welcome{Session: s.id, Reader: ev.Reader})
 	for _, t := range s.Ended {
 		c.publishInProgress(s, t)
 		if s.terminal[t.ID] {

@@ -194,6 +194,8 @@ func renderEffect(e Effect) string {
 		return fmt.Sprintf("evaluate %s #%d", e.Session, e.Result)
 	case PatchLabels:
 		return fmt.Sprintf("patch %s %s", e.Session, encode(e.Labels))
+	case Welcome:
+		return "welcome " + e.Session
 	case EndStream:
 		return "end stream " + e.Session
 	case Forget:
