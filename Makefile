@@ -34,7 +34,7 @@ test: ## every test, with the race detector, in a random order
 # whatever the outcome.
 interop: ## against the published Omnigent server, runner and client library, and a coding agent
 	@installed=$$(test/interop/setup.sh); export $$installed OUTRUNNER_INTEROP_RESULTS=$$(mktemp); \
-		status=0; go test -tags interop -count=1 -timeout 9m -p 2 -parallel 12 ./test/interop/... || status=$$?; \
+		status=0; go test -tags interop -count=1 -timeout 15m -p 2 -parallel 5 ./test/interop/... || status=$$?; \
 		go run -tags interop ./test/interop/table "$$OUTRUNNER_INTEROP_RESULTS"; \
 		rm -f "$$OUTRUNNER_INTEROP_RESULTS"; exit $$status
 

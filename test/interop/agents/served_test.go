@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -16,6 +17,11 @@ import (
 	"github.com/outrunner/outrunner/test/testkit"
 	"github.com/outrunner/outrunner/test/testkit/modelmock"
 )
+
+// patience bounds every wait: the first start of the program takes its time.
+const patience = 3 * time.Minute
+
+const id = "acp:opencode"
 
 // served is a session of the real agent, with a runner and a server around it.
 type served struct {
@@ -35,12 +41,13 @@ func TestServed(t *testing.T) {
 		t.Run(string(kind)+" server", func(t *testing.T) {
 			t.Parallel()
 			s := peer.NewServer(t, kind)
+			// One after the other: the agent's start alone keeps a core busy for long.
 			for name, play := range map[string]func(*served){
 				"opencode: text, a tool allowed and denied, interrupt": (*served).converse,
 				"opencode: the runner killed in a turn, and resumed":   (*served).killed,
 				"opencode: a task for a sub-agent by its tools":        (*served).delegate,
 			} {
-				peer.Flow(t, peer.RunnerOn(kind), name, func(t *testing.T) { play(serve(t, s.For(t))) })
+				peer.Alone(t, peer.RunnerOn(kind), name, func(t *testing.T, _ *peer.Notes) { play(serve(t, s.For(t))) })
 			}
 		})
 	}

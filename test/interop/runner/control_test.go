@@ -26,7 +26,7 @@ var controls = []flow{
 }
 
 // crowds are flows of many sessions.
-var crowds = []flow{{"200 sessions: memory, and time to hello", light}}
+var crowds = []flow{{"200 sessions: memory", crowded}}
 
 // begun starts a turn that prints and then waits, and returns when the line
 // was seen and, with the text before it, stored.

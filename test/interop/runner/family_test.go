@@ -179,9 +179,14 @@ func (f *family) awaitAtWork() {
 	f.t.Helper()
 	f.awaitTasks("in_progress")
 	testkit.UntilSlow(f.t, turnLimit, func() bool {
+		// A server that knows the word is told that the parent waits for them,
+		// and then shows it as running.
+		told := f.watch.Of("session.status")
+		return len(told) > 0 && (told[len(told)-1]["status"] == "idle" || told[len(told)-1]["status"] == "waiting") && len(f.noted("ran")) == len(workers)
+	}, func() string {
 		at, err := f.Session(f.root)
-		return err == nil && at.Status == "idle" && len(f.noted("ran")) == len(workers)
-	}, testkit.Is("both children are at work and the parent is at rest"))
+		return fmt.Sprintf("both children are at work and the parent is at rest: it is %+v %v, there began %v", at, err, f.noted("ran"))
+	})
 }
 
 // requireReceipts waits until the server keeps that each result was read.
