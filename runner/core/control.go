@@ -140,11 +140,27 @@ func (c *Core) bury(s *session) {
 	for _, kid := range c.kids(s.id) {
 		c.recordChild(kid, childState{Receipt: kid.Child.Receipt})
 	}
+	for _, other := range c.all() {
+		if other.Rail != nil && other.Rail.Parent == s.id {
+			c.record(wire.Record{Kind: wire.RecRail, Session: other.id, State: encode(nil)})
+			other.edge = nil
+		}
+	}
 	for _, call := range s.readers {
 		c.replyTool(call.Req, "", errDeleted)
 	}
 	if s.reading != nil {
 		c.replyTool(s.reading.call.Req, "", errDeleted)
+	}
+	var calls []Req
+	for _, send := range s.sends {
+		calls = append(calls, send.reqs...)
+	}
+	for _, spawn := range s.spawns {
+		calls = append(calls, spawn.reqs...)
+	}
+	for _, req := range calls {
+		c.replyTool(req, "", errDeleted)
 	}
 }
 
@@ -218,6 +234,7 @@ func (c *Core) finishClosing(s *session) {
 		c.releaseWaiters(s)
 		c.deferVerdict(s)
 		c.refuseInit(s, 404, "not_found", "The session was deleted.")
+		c.dropOps(s.id)
 		c.bury(s)
 		c.record(wire.Record{Kind: wire.RecGone, Session: s.id})
 		c.effect(EndStream{Session: s.id})

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/outrunner/outrunner/runner/wire"
@@ -201,6 +202,19 @@ func (c *Core) resumeOps(session string, failed bool) {
 		op.waits, op.failed = "", failed
 		c.settle(op)
 	}
+}
+
+// dropOps answers the statuses that wait for a session that is deleted: of its
+// own end nobody is told any more; of a child's, the forwarder asks again.
+func (c *Core) dropOps(session string) {
+	c.ops = slices.DeleteFunc(c.ops, func(op *statusOp) bool {
+		own := op.ev.Session == session
+		if own {
+			c.reply(op.ev.Req, 204, nil)
+		}
+		return own
+	})
+	c.resumeOps(session, false)
 }
 
 // answerStatus answers for a report: 2xx only if the result is queued, was
