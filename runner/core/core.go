@@ -163,11 +163,9 @@ func (c *Core) handle(ev Event) {
 func (c *Core) stale(ev Event) bool {
 	switch ev := ev.(type) {
 	case SnapshotRead:
-		s := c.sessions[ev.Session]
-		return s == nil || s.gen != ev.Gen
+		return c.outdated(ev.Session, ev.Gen)
 	case SpecRead:
-		s := c.sessions[ev.Session]
-		return s == nil || s.gen != ev.Gen
+		return c.outdated(ev.Session, ev.Gen)
 	case Scanned:
 		s := c.sessions[ev.Session]
 		if s == nil || s.gen != ev.Gen || ev.Tunnel != c.tunnel {
@@ -219,6 +217,15 @@ func (c *Core) stale(ev Event) bool {
 		return ev.Tunnel < c.tunnel
 	}
 	return false
+}
+
+// outdated tells whether an answer was asked for under older caches.
+func (c *Core) outdated(session string, gen uint64) bool {
+	s := c.sessions[session]
+	if s != nil && s.gen != gen {
+		c.askAgain(s)
+	}
+	return s == nil || s.gen != gen
 }
 
 // current tells whether the turn holds the session's slot and lives.

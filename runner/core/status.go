@@ -217,6 +217,19 @@ func (c *Core) dropOps(session string) {
 	c.resumeOps(session, false)
 }
 
+// askAgain asks anew for those who wait, when the answer that they waited for
+// fell out because the caches it was asked under are gone.
+func (c *Core) askAgain(s *session) {
+	if slices.ContainsFunc(c.ops, func(op *statusOp) bool { return op.waits == s.id }) {
+		c.askSnapshot(s)
+	}
+	unfound := func(r running) bool { return !r.found }
+	if slices.ContainsFunc(s.sends, func(o *send) bool { return unfound(o.running) }) ||
+		slices.ContainsFunc(s.spawns, func(o *spawn) bool { return unfound(o.running) }) || s.wakes.stranded {
+		c.identified(s)
+	}
+}
+
 // answerStatus answers for a report: 2xx only if the result is queued, was
 // before, or never can be here (invariant I5).
 func (c *Core) answerStatus(op *statusOp, why lost) {
