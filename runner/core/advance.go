@@ -243,7 +243,6 @@ func (c *Core) onSpecRead(ev SpecRead) {
 	case ev.Err == nil:
 		s.spec = ev.Spec
 		defer c.wakeStranded(s)
-		defer c.resumeSends(s)
 	case errors.Is(ev.Err, wire.ErrNotFound):
 		s.specErr = &wire.TurnError{
 			Code:        "session_agent_missing",
@@ -259,6 +258,7 @@ func (c *Core) onSpecRead(ev SpecRead) {
 		c.identityFailed(s, ev.Err)
 		return
 	}
+	defer c.resumeSends(s) // an agent that cannot be used is an answer, too
 	c.answerInit(s)
 	c.advance(s)
 }
