@@ -227,6 +227,7 @@ func (c *Core) onSnapshotRead(ev SnapshotRead) {
 		c.identityFailed(s, ev.Err)
 		return
 	}
+	s.view.gone = false
 	c.mergeSnapshot(s, ev.Snapshot)
 	c.resumeOps(s.id, false)
 	c.resumeSends(s)
