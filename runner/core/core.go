@@ -247,11 +247,16 @@ func (c *Core) session(id string) *session {
 
 // record changes durable state and has the change made durable.
 func (c *Core) record(r wire.Record) {
+	s := c.session(r.Session)
+	had := s.hasInbox()
 	if err := c.apply(r); err != nil {
 		// Every record made here is made by this package: apply knows it.
 		panic("core: " + err.Error())
 	}
 	c.out.Records = append(c.out.Records, r)
+	if !had && s.hasInbox() {
+		c.handOver(s)
+	}
 }
 
 func (c *Core) effect(e Effect) { c.out.Effects = append(c.out.Effects, e) }

@@ -107,6 +107,11 @@ func (c *Core) name(s *session) {
 	}
 	s.named = true
 	delete(c.buried, s.id)
+	c.handOver(s)
+}
+
+// handOver delivers what waited for the inbox of a session, now that it has one.
+func (c *Core) handOver(s *session) {
 	for _, kid := range c.kids(s.id) {
 		if kid.Child.Work.State.terminal() && !kid.Child.Work.Delivered {
 			c.deliver(kid)
