@@ -98,6 +98,7 @@ func (c *Core) onScanned(ev Scanned) {
 	}
 	c.answerInit(s)
 	c.advance(s)
+	c.wakeStranded(s) // what waited may have turned out to be history
 }
 
 // verdict is what will be said of a scan when all of it is decided.
