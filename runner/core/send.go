@@ -93,6 +93,8 @@ type send struct {
 	running
 	args    sendArgs
 	child   string
+	parent  string     // the parent's agent, by id
+	spec    *wire.Spec // of the sub-agent
 	agent   string
 	name    string
 	ordinal int // of a name made here; 0 = given
@@ -164,6 +166,7 @@ func (c *Core) continueSend(p *session, s *send) {
 		c.endSend(p, s, fmt.Sprintf("Error: the agent %q has no sub-agent %q", spec.Name, s.agent))
 		return
 	}
+	s.parent, s.spec = p.Identity.AgentID, spec.Find(s.agent)
 	if s.name == "" {
 		c.createNumbered(p, s)
 		return
@@ -229,16 +232,15 @@ func (s *session) newestItem() string {
 }
 
 func (c *Core) createChild(p *session, s *send) {
-	spec, _, _ := c.resolve(p)
 	s.isNew = true
 	s.work = work{Parent: p.id, ID: c.workID(), Agent: s.agent, Title: s.name}
 	child := wire.NewChild{
-		AgentID: p.Identity.AgentID, ParentID: p.id, Title: s.agent + ":" + s.name, SubAgentName: s.agent,
+		AgentID: s.parent, ParentID: p.id, Title: s.agent + ":" + s.name, SubAgentName: s.agent,
 		Labels:          map[string]string{labelDispatch: s.work.ID},
 		HarnessOverride: s.args.input.Harness, ReasoningEffort: s.args.input.Effort,
 		ModelOverride: s.args.input.Model,
 	}
-	if sub := spec.Find(s.agent); child.ModelOverride == "" && sub != nil && sub.Model == "" {
+	if child.ModelOverride == "" && s.spec.Model == "" {
 		child.ModelOverride = p.Identity.Model
 	}
 	c.effect(CreateChild{Session: p.id, Key: s.key, Child: child})
@@ -258,7 +260,7 @@ func (c *Core) onChildCreated(ev ChildCreated) {
 		s.child = ev.Child
 		c.publish(p, map[string]string{
 			"type": "session.created", "conversation_id": p.id, "child_session_id": s.child,
-			"agent_id": p.Identity.AgentID, "parent_session_id": p.id,
+			"agent_id": s.parent, "parent_session_id": p.id,
 		})
 		c.dispatch(p, s)
 	}
