@@ -44,6 +44,8 @@ type work struct {
 	Confirmed bool `json:"confirmed,omitempty"`
 	// Guess: the end was not told by the child; a real one replaces it.
 	Guess bool `json:"guess,omitempty"`
+	// Second: another end was delivered before this one. There is no third.
+	Second bool `json:"second,omitempty"`
 }
 
 // childState is what a child's record of work holds: at most one of an entry
@@ -217,6 +219,8 @@ func (c *Core) report(s *session, to workState, output *string, confirmed bool) 
 		return notLost
 	case w == nil:
 		return lostUntracked
+	case w.Delivered && w.Second:
+		return notLost
 	case w.State == workCompleted && to == workFailed, !w.State.terminal():
 	case w.Guess && to != workCancelled:
 	case w.Delivered:
@@ -225,6 +229,7 @@ func (c *Core) report(s *session, to workState, output *string, confirmed bool) 
 		return c.deliver(s)
 	}
 	next := *w
+	next.Second = w.Second || w.Delivered
 	next.State, next.Ended, next.Delivered, next.Confirmed, next.Guess = to, c.now, false, confirmed, false
 	next.Output = ""
 	switch {
