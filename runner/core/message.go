@@ -105,7 +105,7 @@ func (c *Core) mergeSnapshot(s *session, snap wire.Snapshot) {
 		}
 		id.AgentID = snap.AgentID
 	}
-	id.Known = true
+	id.Known, s.shown = true, true
 	// A name or a parent, once told, holds until the session is deleted: an
 	// init that lacks them takes nothing back.
 	id.SubAgent, id.ParentID = first(id.SubAgent, snap.SubAgentName), first(snap.ParentID, id.ParentID)

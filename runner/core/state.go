@@ -125,6 +125,7 @@ type session struct {
 	closing  *closing // a delete or reset that waits for the program's end
 
 	named      bool   // a request named it in its path
+	shown      bool   // a snapshot of it was read in this process
 	warm       string // the harness that this process itself found; never restored
 	edge       *railEdge
 	untold     *untold

@@ -148,7 +148,9 @@ func (c *Core) ensure(s *session, op *statusOp) bool {
 	if s.Child.Work != nil || s.Child.Drained != "" {
 		return true
 	}
-	unnamed := c.adoptable(s) && s.Identity.SubAgent == "" && s.Identity.AgentName == ""
+	// An entry is made under the label that the server has now: another runner may
+	// have given it since the journal was written.
+	unnamed := c.adoptable(s) && (!s.shown || s.Identity.SubAgent == "" && s.Identity.AgentName == "")
 	if (!s.Identity.Known && !s.view.gone || unnamed) && !op.failed && !op.asked[s.id] {
 		c.await(op, s)
 		return false
