@@ -311,6 +311,9 @@ func (c *Core) onTaskPosted(ev TaskPosted) {
 	switch {
 	case ev.Err != nil && s.steer:
 		c.endSend(p, s, "Error: the message could not be sent: "+ev.Err.Error())
+	case ev.Err != nil && s.arrived(kid):
+		// Only the reply was lost: the child has begun, or has ended already.
+		c.endSend(p, s, s.handle("launching"))
 	case ev.Err != nil:
 		c.undoSend(s, kid)
 		c.endSend(p, s, "Error: the task could not be sent: "+ev.Err.Error())
@@ -321,6 +324,12 @@ func (c *Core) onTaskPosted(ev TaskPosted) {
 		c.launched(kid)
 		c.endSend(p, s, s.handle("launching"))
 	}
+}
+
+// arrived tells whether a dispatch has shown that its message was taken.
+func (s *send) arrived(kid *session) bool {
+	w := kid.Child.Work
+	return kid.Child.Drained == s.work.ID || w != nil && (w.ID != s.work.ID || w.State != workStamped)
 }
 
 // steered: the message went into a turn that ran. If that turn ended meanwhile
