@@ -280,7 +280,7 @@ func (c *Core) Checkpoint() []wire.Record {
 }
 
 func (d *durable) empty() bool {
-	return !d.Identity.Known && d.Identity.AgentID == "" && d.Cursor == "" && len(d.Queued) == 0 &&
+	return d.Identity == (identity{}) && d.Cursor == "" && len(d.Queued) == 0 &&
 		len(d.Turns) == 0 && len(d.Answered) == 0 && len(d.Recovery) == 0 &&
 		d.Child == (childState{}) && d.Rail == nil && d.Inbox.Next == 0 && len(d.Inbox.Answers) == 0
 }
