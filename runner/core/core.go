@@ -185,7 +185,10 @@ func (c *Core) stale(ev Event) bool {
 	case ChildrenRead:
 		return c.sessions[ev.Session] == nil
 	case TextRead:
-		return c.sessions[ev.Session] == nil
+		if c.sessions[ev.Session] == nil {
+			c.textCame(ev.Session)
+			return true
+		}
 	case ChildFound:
 		return c.sessions[ev.Session] == nil
 	case SiblingsListed:

@@ -165,6 +165,7 @@ func (c *Core) adopt(p, s *session, child wire.ChildSummary) {
 
 func (c *Core) onTextRead(ev TextRead) {
 	s := c.sessions[ev.Session]
+	defer c.textCame(s.id)
 	to := s.adopting
 	s.adopting = ""
 	w := s.Child.Work
@@ -172,7 +173,6 @@ func (c *Core) onTextRead(ev TextRead) {
 		return
 	}
 	p := c.session(w.Parent)
-	delete(p.recovery.texts, s.id)
 	switch {
 	case w.State.terminal():
 		// A live report came first.
@@ -188,7 +188,17 @@ func (c *Core) onTextRead(ev TextRead) {
 	default:
 		c.report(s, to, nil, false)
 	}
-	c.readInbox(p)
+}
+
+// textCame lets go of who waits for a child's text: whatever became of the
+// child, its parent is not held up.
+func (c *Core) textCame(child string) {
+	for _, p := range c.all() {
+		if p.recovery.texts[child] {
+			delete(p.recovery.texts, child)
+			c.readInbox(p)
+		}
+	}
 }
 
 // scanWork decides, on a complete listing of a child's items, whether a
