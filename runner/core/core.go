@@ -170,6 +170,9 @@ func (c *Core) stale(ev Event) bool {
 		s := c.sessions[ev.Session]
 		if s == nil || s.gen != ev.Gen || ev.Tunnel != c.tunnel {
 			c.effect(Verdict{Session: ev.Session, Tunnel: ev.Tunnel, Deferred: true})
+			if s != nil && ev.Tunnel == c.tunnel {
+				c.requestScan(s) // it is as unread as before
+			}
 			return true
 		}
 	case Stored:
