@@ -102,6 +102,7 @@ type send struct {
 	isNew   bool
 	steer   bool // into a turn that runs
 	work    work
+	before  childState // of the child, before the work
 }
 
 // createTries bounds how often a taken name is counted up.
@@ -286,6 +287,7 @@ func (c *Core) dispatch(p *session, s *send) {
 	kid := c.session(s.child)
 	c.lay(p, s, kid)
 	kid.sending = true
+	s.before = kid.Child
 	c.register(kid, s.work)
 	edge := railEdge{status: "launching"}
 	kid.edge = &edge
@@ -347,8 +349,9 @@ func (c *Core) steered(p *session, s *send, kid *session) {
 	c.effect(StampChild{Session: p.id, Key: s.key, Child: kid.id, Labels: map[string]string{labelDispatch: w.ID}})
 }
 
-// undoSend takes a dispatch back whose message was not taken. The receipt of a
-// continued child keeps a restart from taking its last text for an answer.
+// undoSend takes a dispatch back whose message was not taken: a continued child
+// stands where it stood. Its receipt keeps a restart from taking its last text
+// for an answer.
 func (c *Core) undoSend(s *send, kid *session) {
 	c.record(wire.Record{Kind: wire.RecRail, Session: kid.id, State: json.RawMessage("null")})
 	kid.edge = nil
@@ -357,7 +360,9 @@ func (c *Core) undoSend(s *send, kid *session) {
 		c.effect(DeleteChild{Session: kid.id})
 		return
 	}
-	c.recordChild(kid, childState{Receipt: s.work.ID})
+	before := s.before
+	before.Receipt = s.work.ID
+	c.recordChild(kid, before)
 	c.effect(PatchLabels{Session: kid.id, Labels: map[string]string{labelDelivered: s.work.ID}})
 }
 
