@@ -131,6 +131,7 @@ const keptGraves = 1024
 // bury takes a deleted session out of what others hold of it: its children's
 // work for it, and the readers of its inbox.
 func (c *Core) bury(s *session) {
+	c.lives++
 	c.graves = append(c.graves, s.id)
 	c.buried[s.id] = true
 	if len(c.graves) > keptGraves {

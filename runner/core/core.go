@@ -32,6 +32,7 @@ type Core struct {
 	buried   map[string]bool // sessions that were deleted here
 	graves   []string        // the same, oldest first
 	calls    int             // tool calls of several steps so far
+	lives    uint64          // sessions deleted so far: what was asked in one life is no answer in the next
 	// serverWaits: the server knows the status "waiting".
 	serverWaits bool
 	now         Time
@@ -246,6 +247,7 @@ func (c *Core) session(id string) *session {
 	s := c.sessions[id]
 	if s == nil {
 		s = newSession(id)
+		s.gen = c.lives << 32
 		c.sessions[id] = s
 	}
 	return s
