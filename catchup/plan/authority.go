@@ -40,10 +40,11 @@ func Authority(m Merge, items []wire.Item) []string {
 	beyond, trailing := max(m.Beyond, compacted), max(trailingRun(items), compacted)
 	var work []string
 	for n, it := range items {
-		if !isUserInput(it) || m.Named(it.ID) || n < answered {
+		queued := m.Queued(it.ID) // and then it is work, whatever it looks like
+		if !queued && !isUserInput(it) || m.Named(it.ID) || n < answered {
 			continue
 		}
-		if m.Queued(it.ID) || slices.Contains(m.Pending, it.ID) ||
+		if queued || slices.Contains(m.Pending, it.ID) ||
 			!m.Native && (m.Known && n >= beyond || !m.Known && m.Plain && n >= trailing) {
 			work = append(work, it.ID)
 		}
