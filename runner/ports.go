@@ -100,3 +100,34 @@ type Harness interface {
 	// Close ends whatever process is kept for a session.
 	Close(ctx context.Context, session string) error
 }
+
+// Terminals runs programs in terminals that outlive the runner (design 8).
+// Errors are wire.ErrNotFound, wire.ErrConflict, wire.ErrRejected (with a
+// sentence for the user), or anything else for a failure of the machine.
+type Terminals interface {
+	// Launch starts a terminal, or returns the one that runs under its session,
+	// name and key. An id that another name and key holds is wire.ErrConflict.
+	Launch(ctx context.Context, spec wire.TerminalSpec) (wire.Terminal, error)
+	// List returns the terminals of a session that run, in the order of their
+	// launch. It asks no process.
+	List(session string) []wire.Terminal
+	// Get returns a terminal that runs, and makes sure that it does.
+	Get(ctx context.Context, session, id string) (wire.Terminal, error)
+	// Transfer gives a terminal to another session; viewers stay attached.
+	Transfer(ctx context.Context, session, id, target string) (wire.Terminal, error)
+	// Close ends a terminal and what runs in it.
+	Close(ctx context.Context, session, id string) error
+	// CloseAll ends all terminals of a session.
+	CloseAll(ctx context.Context, session string) error
+	// Attach joins a viewer to a terminal until either ends. A viewer that only
+	// reads has nothing that it sends reach the program.
+	Attach(ctx context.Context, session, id string, viewer wire.Viewer, readOnly bool) wire.Detached
+	// Type types text as it is, and then presses keys by tmux's names of them.
+	Type(ctx context.Context, session, id, text string, keys []string) error
+	// Screen returns what a terminal shows as plain text, with up to so many
+	// lines of its history.
+	Screen(ctx context.Context, session, id string, history int) (string, error)
+	// OnNews has fn called with what happens to terminals, one call at a time,
+	// in order. It is set once, before the first launch.
+	OnNews(fn func(wire.TerminalNews))
+}
