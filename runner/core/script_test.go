@@ -33,13 +33,14 @@ func TestScripts(t *testing.T) {
 		require.NoError(t, err)
 		var rewritten strings.Builder
 		for _, sc := range scenarios(string(raw)) {
+			got := sc.text // if it is not run
 			t.Run(strings.TrimSuffix(filepath.Base(file), ".txt")+"/"+sc.name, func(t *testing.T) {
-				got := sc.play(t)
-				rewritten.WriteString(got)
+				got = sc.play(t)
 				if !*update {
 					require.Equal(t, sc.text, got, "in %s", file)
 				}
 			})
+			rewritten.WriteString(got)
 		}
 		if *update && !t.Failed() {
 			require.NoError(t, os.WriteFile(file, []byte(rewritten.String()), 0o644))
