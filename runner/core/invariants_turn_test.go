@@ -46,7 +46,7 @@ func (w *world) turnBatch(ev Event, records []wire.Record) {
 	opened := 0
 	for _, r := range records {
 		same := r.Kind == wire.RecCursor && r.Cursor == w.cursors[r.Session]
-		w.must(!w.twice || same, "I14", "the same listing again changes %s", line{r})
+		w.must(!w.twice || same, "I14", "the same listing again changes %s", said{it: r})
 		if r.Kind == wire.RecOpened {
 			opened++
 		}

@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "rewrite the expectations of the scripts
 //
 //	>  a request        <  the answer to a question
 //	!  a running turn   ~  a timer
-//	up, down, seen, restart (fold the journal)
+//	up, down, seen, restart (fold the journal), checkpoint, wipe (lose it)
 //
 // What is not listed fails the script.
 func TestScripts(t *testing.T) {
@@ -96,9 +96,10 @@ type player struct {
 
 func newPlayer() *player {
 	p := &player{now: 1_000_000, traits: map[string]wire.Traits{
-		"acp:shell":    {OneMessagePerTurn: true},
-		"acp:chat":     {},
-		"acp:agent":    {Resume: true, History: true},
+		"acp:shell":  {OneMessagePerTurn: true},
+		"acp:chat":   {},
+		"acp:agent":  {Resume: true, History: true},
+		"acp:worker": {}, "acp:other": {}, "claude-native": {Native: true},
 		"goose-native": {Native: true}, "cursor-native": {Native: true}, "codex-native": {Native: true, Resume: true},
 	}}
 	p.start()
@@ -124,12 +125,16 @@ func (p *player) do(t *testing.T, line string) []string {
 		p.journal = p.core.Checkpoint()
 		return nil
 	}
+	if line == "wipe" {
+		p.journal = nil
+		return nil
+	}
 	if given, ok := strings.CutPrefix(line, "given "); ok {
 		p.given(t, words(t, given))
 		return nil
 	}
 	a := words(t, line)
-	p.asked = p.open.answer(t, line, a)
+	p.asked = a.number("gen", p.open.answer(t, line, a))
 	return p.step(p.parse(t, a))
 }
 
