@@ -1,10 +1,10 @@
 package core
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/outrunner/outrunner/runner/wire"
 )
@@ -135,7 +135,7 @@ func (w *world) effect(ev Event, e Effect) {
 	case CloseHarness:
 		w.closes(ev, e)
 	case Publish:
-		if strings.Contains(string(e.Event), "session.child_session.updated") {
+		if bytes.Contains(e.Event, []byte(`"session.child_session.updated"`)) {
 			w.tellsParent(e)
 		}
 		if e.Covers != "" {

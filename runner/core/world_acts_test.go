@@ -134,8 +134,7 @@ func (w *world) perform(name string) {
 	case "overtaken":
 		w.overtaken(w.native())
 	case "made elsewhere":
-		n := 1 + w.pick(3, "number")
-		_, _ = w.server.create(wire.NewChild{AgentID: "a1", ParentID: "P", SubAgentName: "worker", Title: fmt.Sprint("worker:worker-", n)})
+		w.madeElsewhere()
 	case "up":
 		w.gen++
 		w.up = true
@@ -164,6 +163,19 @@ func (w *world) perform(name string) {
 	default:
 		w.t.Fatalf("no act named %q", name)
 	}
+}
+
+// madeElsewhere: another runner makes a child of P, if it can the very one that
+// is being made here.
+func (w *world) madeElsewhere() {
+	child := wire.NewChild{AgentID: "a1", ParentID: "P", SubAgentName: "worker", Title: fmt.Sprint("worker:worker-", 1+w.pick(3, "number"))}
+	for _, q := range w.open {
+		if e, ok := q.effect.(CreateChild); ok {
+			child = e.Child
+			child.Labels = nil
+		}
+	}
+	_, _ = w.server.create(child) // it may be there
 }
 
 // inTerminal gives a native child a task, without faults, until its program has

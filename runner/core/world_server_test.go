@@ -1,6 +1,7 @@
 package core
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -85,6 +86,9 @@ func (sv *server) runnerGone() {
 // published takes the status of a session from its stream.
 func (sv *server) published(e Publish) {
 	var ev statusEvent
+	if !bytes.Contains(e.Event, []byte(`"session.status"`)) {
+		return
+	}
 	if json.Unmarshal(e.Event, &ev) != nil || ev.Type != "session.status" {
 		return
 	}

@@ -89,13 +89,29 @@ func (w *world) pick(n int, label string) int {
 	if n == 1 {
 		return 0
 	}
-	return rapid.IntRange(0, n-1).Draw(w.t, label)
+	return drawn(n-1).Draw(w.t, label)
 }
 
 // rarely is true about once in n, and never in the simplest case.
 func (w *world) rarely(n int, label string) bool {
-	return rapid.IntRange(0, n+1).Draw(w.t, label) == n
+	return drawn(n+1).Draw(w.t, label) == n
 }
+
+// drawn draws a number up to n.
+func drawn(n int) *rapid.Generator[int] {
+	if n < len(upTo) {
+		return upTo[n]
+	}
+	return rapid.IntRange(0, n)
+}
+
+// upTo are made once: a world draws hundreds of numbers.
+var upTo = func() (list [80]*rapid.Generator[int]) {
+	for n := range list {
+		list[n] = rapid.IntRange(0, n)
+	}
+	return list
+}()
 
 func choose[T any](w *world, list []T, label string) T { return list[w.pick(len(list), label)] }
 
