@@ -87,10 +87,7 @@ func (p *player) parse(t *testing.T, a args) Event {
 		ev := Init{Req: p.req, Session: s, AgentID: a.get("agent"), SubAgent: a.get("sub")}
 		if a.has("v2") {
 			ev.Envelope = &Envelope{
-				Snapshot: wire.Snapshot{
-					ID: s, AgentID: a.get("agent"), SubAgentName: a.get("sub"), ParentID: a.get("parent"), HarnessOverride: a.get("override"),
-				},
-				Suppress: a.has("suppress"), Resume: a.has("resume"), RecoveryID: a.get("recovery"),
+				Snapshot: snapshot(a), Suppress: a.has("suppress"), Resume: a.has("resume"), RecoveryID: a.get("recovery"),
 				ServerVersion: a.get("version"),
 			}
 		}
@@ -132,20 +129,20 @@ func (p *player) parse(t *testing.T, a args) Event {
 	case "< text":
 		return TextRead{Session: s, Text: a.get("text"), Found: hasPair(a, "text"), Err: failure(a.get("err"))}
 	case "< found":
-		ev := ChildFound{Session: s, Key: p.lastKey(), Err: failure(a.get("err"))}
+		ev := ChildFound{Session: s, Key: p.key(a), Err: failure(a.get("err"))}
 		if list := children(a); len(list) > 0 {
 			ev.Child, ev.Found = list[0], true
 			ev.Child.Foreign = a.has("foreign")
 		}
 		return ev
 	case "< siblings":
-		return SiblingsListed{Session: s, Key: p.lastKey(), Children: children(a), Err: failure(a.get("err"))}
+		return SiblingsListed{Session: s, Key: p.key(a), Children: children(a), Err: failure(a.get("err"))}
 	case "< created":
-		return ChildCreated{Session: s, Key: p.lastKey(), Child: a.arg(1), Err: failure(a.get("err"))}
+		return ChildCreated{Session: s, Key: p.key(a), Child: a.arg(1), Err: failure(a.get("err"))}
 	case "< stamped":
-		return ChildStamped{Session: s, Key: p.lastKey(), Err: failure(a.get("err"))}
+		return ChildStamped{Session: s, Key: p.key(a), Err: failure(a.get("err"))}
 	case "< posted":
-		return TaskPosted{Session: s, Key: p.lastKey(), Err: failure(a.get("err"))}
+		return TaskPosted{Session: s, Key: p.key(a), Err: failure(a.get("err"))}
 	case "< answered":
 		return ToolAnswered{Session: s, Turn: a.arg(1), CallID: a.arg(2), Output: a.get("output"), Err: failure(a.get("err"))}
 	case "< judged":
@@ -165,11 +162,11 @@ func (p *player) parse(t *testing.T, a args) Event {
 	case "> tools":
 		return ToolList{Req: p.req, Session: s}
 	case "< looked":
-		return LookedUp{Req: p.req, Output: a.get("output"), Err: failure(a.get("err"))}
+		return LookedUp{Req: Req(a.number("req", uint64(p.req))), Output: a.get("output"), Err: failure(a.get("err"))}
 	case "< spawned":
-		return SessionSpawned{Session: s, Key: p.lastKey(), Child: a.arg(1), Err: failure(a.get("err"))}
+		return SessionSpawned{Session: s, Key: p.key(a), Child: a.arg(1), Err: failure(a.get("err"))}
 	case "< asked":
-		return ControlPosted{Session: s, Child: a.arg(1), Type: a.arg(2), Req: p.req, Err: failure(a.get("err"))}
+		return ControlPosted{Session: s, Child: a.arg(1), Type: a.arg(2), Req: Req(a.number("req", uint64(p.req))), Err: failure(a.get("err"))}
 	case "< woke":
 		return WakePosted{Session: s, Err: failure(a.get("err"))}
 	case "> get":
@@ -179,11 +176,7 @@ func (p *player) parse(t *testing.T, a args) Event {
 	case "> reset":
 		return Reset{Req: p.req, Session: s, Kind: ResetKind(a.arg(1))}
 	case "> stream":
-		n, err := strconv.ParseUint(a.get("tunnel"), 10, 64)
-		if err != nil {
-			n = p.core.tunnel
-		}
-		return StreamOpened{Session: s, Tunnel: n}
+		return StreamOpened{Session: s, Tunnel: a.number("tunnel", p.core.tunnel)}
 	case "gone":
 		n, err := strconv.Atoi(s)
 		require.NoError(t, err)
@@ -193,7 +186,7 @@ func (p *player) parse(t *testing.T, a args) Event {
 	case "< spec":
 		return SpecRead{Session: s, Gen: p.asked, Spec: spec(a), Err: failure(a.get("err"))}
 	case "< scan":
-		tunnel := p.core.tunnel
+		tunnel := a.number("tunnel", p.core.tunnel)
 		if a.has("old") {
 			tunnel--
 		}
@@ -208,7 +201,7 @@ func (p *player) parse(t *testing.T, a args) Event {
 	case "< stored":
 		return Stored{Session: s, Source: a.arg(1), Err: failure(a.get("err"))}
 	case "< closed":
-		return HarnessClosed{Session: s}
+		return HarnessClosed{Session: s, Err: failure(a.get("err"))}
 	case "! frame":
 		n, err := strconv.Atoi(a.arg(2))
 		require.NoError(t, err)
@@ -233,9 +226,9 @@ func (p *player) parse(t *testing.T, a args) Event {
 	case "~ timer":
 		return TimerFired{Session: s, Key: TimerKey(a.arg(1))}
 	case "up":
-		return TunnelUp{Gen: p.core.tunnel + 1}
+		return TunnelUp{Gen: a.number("gen", p.core.tunnel+1)}
 	case "down":
-		return TunnelDown{Gen: p.core.tunnel}
+		return TunnelDown{Gen: a.number("gen", p.core.tunnel)}
 	case "seen":
 		return Seen{Session: s, Turn: a.arg(1)}
 	}
@@ -267,13 +260,22 @@ func snapshot(a args) wire.Snapshot {
 	return snap
 }
 
-// spec reads name, harness and sub=name:harness pairs.
+// spec reads name, harness and sub=name:harness pairs; the agent of an agent is
+// named by its path, and comes after that one.
 func spec(a args) *wire.Spec {
 	s := &wire.Spec{Name: a.arg(1), Harness: a.get("harness"), Spawn: a.has("spawn")}
 	for _, p := range a.pairs {
 		if p[0] == "sub" {
-			name, harness, _ := strings.Cut(p[1], ":")
-			s.Agents = append(s.Agents, &wire.Spec{Name: name, Harness: "acp:" + harness})
+			path, harness, _ := strings.Cut(p[1], ":")
+			if !strings.HasSuffix(harness, "-native") {
+				harness = "acp:" + harness
+			}
+			above := s
+			names := strings.Split(path, "/")
+			for _, name := range names[:len(names)-1] {
+				above = above.Find(name)
+			}
+			above.Agents = append(above.Agents, &wire.Spec{Name: names[len(names)-1], Harness: harness})
 		}
 	}
 	return s
@@ -289,7 +291,10 @@ func items(t *testing.T, a args) []wire.Item {
 	var list []wire.Item
 	for _, p := range a.pairs {
 		id, rest, _ := strings.Cut(p[1], ":")
-		id, response, _ := strings.Cut(id, "@")
+		id, response, answers := strings.Cut(id, "@")
+		if source, from, ok := strings.Cut(p[1], "@"); ok && !answers && p[0] != "user" { // an id of ours has a colon
+			id, response = source, from
+		}
 		switch p[0] {
 		case "user":
 			list = append(list, wire.Item{ID: id, Type: "message", Role: "user", Content: encode(rest)})
@@ -304,11 +309,19 @@ func items(t *testing.T, a args) []wire.Item {
 	return list
 }
 
-// lastKey names the send that began last.
-func (p *player) lastKey() string { return strconv.Itoa(p.core.calls) }
+// key names the call that is answered: the one that began last.
+func (p *player) key(a args) string { return first(a.get("key"), strconv.Itoa(p.core.calls)) }
+
+// number is that of a word, or what is assumed without one.
+func (a args) number(key string, assumed uint64) uint64 {
+	if n, err := strconv.ParseUint(a.get(key), 10, 64); err == nil {
+		return n
+	}
+	return assumed
+}
 
 // children reads child=ID:status pairs, each followed by its own agent=,
-// title=, d=, v=, code=, after= and wrapper=.
+// title=, of= (the agent of its session), d=, v=, code=, after=, wrapper=, busy=.
 func children(a args) []wire.ChildSummary {
 	var list []wire.ChildSummary
 	for _, p := range a.pairs {
@@ -326,6 +339,10 @@ func children(a args) []wire.ChildSummary {
 			c.Tool = p[1]
 		case "title":
 			c.SessionName = p[1]
+		case "of":
+			c.AgentName = p[1]
+		case "busy":
+			c.Busy = p[1] == "true"
 		case "d":
 			c.Labels[labelDispatch] = p[1]
 		case "v":

@@ -146,6 +146,7 @@ func (c *Core) recordWork(s *session, w work) {
 // child deliver again.
 func (c *Core) register(s *session, w work) {
 	w.State = workStamped
+	s.adopting = "" // a text that is being read answers what was before
 	s.dispatches++
 	if n := len(s.Turns); n > 0 {
 		w.After = s.Turns[n-1].ID
