@@ -13,6 +13,7 @@ import (
 // Evaluate asks for Evaluated: may this result be shown to the parent?
 type Evaluate struct {
 	Session string
+	Life    uint64
 	Result  int // its place in the inbox
 	Event   json.RawMessage
 }
@@ -20,6 +21,7 @@ type Evaluate struct {
 // Evaluated answers Evaluate.
 type Evaluated struct {
 	Session string
+	Life    uint64
 	Result  int
 	Action  string // POLICY_ACTION_...
 	Reason  string
@@ -78,7 +80,7 @@ func (c *Core) readInbox(s *session) {
 		s.reading = &reading{call: call, items: slices.Clone(s.Inbox.Queue), verdicts: map[int]Evaluated{}}
 		for _, r := range s.reading.items {
 			if r.Status != workCancelled {
-				c.effect(Evaluate{Session: s.id, Result: r.N, Event: policyEvent(r)})
+				c.effect(Evaluate{Session: s.id, Life: s.life(), Result: r.N, Event: policyEvent(r)})
 			}
 		}
 		c.finishReading(s)

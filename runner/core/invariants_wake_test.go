@@ -46,12 +46,18 @@ func (w *world) wakeBefore(ev Event) {
 	w.clock++
 	switch ev := ev.(type) {
 	case WakePosted:
+		if w.bygone(ev.Session, ev.Life) {
+			break
+		}
 		if ev.Err == nil {
 			w.toldAt[ev.Session] = max(w.toldAt[ev.Session], w.waking[ev.Session])
 		}
 		w.failed[ev.Session] = ev.Err != nil
 		delete(w.waking, ev.Session)
 	case Evaluated:
+		if w.bygone(ev.Session, ev.Life) {
+			break
+		}
 		if w.verdicts[ev.Session] == nil {
 			w.verdicts[ev.Session] = map[int]string{}
 		}
@@ -66,6 +72,12 @@ func (w *world) wakeBefore(ev Event) {
 		}
 		w.verdicts[ev.Session][ev.Result] = word
 	}
+}
+
+// bygone tells whether a session was deleted since it was asked for an answer.
+func (w *world) bygone(session string, life uint64) bool {
+	s := w.core.sessions[session]
+	return s == nil || s.life() != life
 }
 
 func (w *world) queued(parent string, res result) {

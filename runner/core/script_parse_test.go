@@ -117,7 +117,7 @@ func (p *player) parse(t *testing.T, a args) Event {
 	case "< evaluated":
 		n, err := strconv.Atoi(a.arg(1))
 		require.NoError(t, err)
-		ev := Evaluated{Session: s, Result: n, Action: "POLICY_ACTION_" + strings.ToUpper(a.arg(2)), Reason: a.get("reason"), Err: failure(a.get("err"))}
+		ev := Evaluated{Session: s, Life: p.asked, Result: n, Action: "POLICY_ACTION_" + strings.ToUpper(a.arg(2)), Reason: a.get("reason"), Err: failure(a.get("err"))}
 		if data := a.get("data"); data != "" {
 			ev.Data = json.RawMessage(strings.ReplaceAll(data, "'", `"`))
 		}
@@ -168,7 +168,7 @@ func (p *player) parse(t *testing.T, a args) Event {
 	case "< asked":
 		return ControlPosted{Session: s, Child: a.arg(1), Type: a.arg(2), Req: Req(a.number("req", uint64(p.req))), Err: failure(a.get("err"))}
 	case "< woke":
-		return WakePosted{Session: s, Err: failure(a.get("err"))}
+		return WakePosted{Session: s, Life: p.asked, Err: failure(a.get("err"))}
 	case "> get":
 		return Get{Req: p.req, Session: s}
 	case "> delete":

@@ -70,7 +70,9 @@ func (w *world) wake(e PostWake, q asked, faulty bool) {
 		err = w.fault("core.PostWake", errModel)
 		lost = w.pick(2, "the reply is lost") == 1
 	}
-	if !q.done && (err == nil || lost) {
+	if !q.done && w.bygone(e.Session, e.Life) {
+		err = wire.ErrNotFound
+	} else if !q.done && (err == nil || lost) {
 		w.server.queue = append(w.server.queue, forward{session: e.Session, item: w.server.store(e.Session, e.Text)})
 		if err == nil && !w.calm && w.pick(3, "the answer is slow") == 2 {
 			w.tally.hit("answer core.PostWake is slow")
@@ -79,7 +81,7 @@ func (w *world) wake(e PostWake, q asked, faulty bool) {
 			return
 		}
 	}
-	w.step(WakePosted{Session: e.Session, Err: err})
+	w.step(WakePosted{Session: e.Session, Life: e.Life, Err: err})
 }
 
 // fault draws what goes wrong.
@@ -183,7 +185,7 @@ func (w *world) answerFamily(e Effect, faulty bool) {
 	sv := w.server
 	switch e := e.(type) {
 	case Evaluate:
-		ev := Evaluated{Session: e.Session, Result: e.Result, Err: err}
+		ev := Evaluated{Session: e.Session, Life: e.Life, Result: e.Result, Err: err}
 		verdicts := []string{"ALLOW", "UNSPECIFIED", "DENY", "ASK", "ALLOW"}
 		n := w.pick(len(verdicts), "verdict")
 		ev.Action = "POLICY_ACTION_" + verdicts[n]

@@ -50,6 +50,10 @@ func sessionOf(ev Event) string {
 		return ev.Session
 	case Scanned:
 		return ev.Session
+	case WakePosted:
+		return ev.Session
+	case Evaluated:
+		return ev.Session
 	}
 	return ""
 }
@@ -190,7 +194,7 @@ func (l said) answers(ev Event) []string {
 	case HarnessClosed:
 		return wordsOf("< closed", ev.Session, because(ev.Err))
 	case Evaluated:
-		list := wordsOf("< evaluated", ev.Session, fmt.Sprint(ev.Result), strings.ToLower(strings.TrimPrefix(ev.Action, "POLICY_ACTION_")), because(ev.Err))
+		list := wordsOf("< evaluated", ev.Session, fmt.Sprint(ev.Result), strings.ToLower(strings.TrimPrefix(ev.Action, "POLICY_ACTION_")), gen(ev.Life), because(ev.Err))
 		if ev.Data != nil {
 			list = append(list, "data="+singled(ev.Data))
 		}
@@ -226,7 +230,7 @@ func (l said) answers(ev Event) []string {
 	case ControlPosted:
 		return wordsOf("< asked", ev.Session, ev.Child, ev.Type, numberUnless(uint64(ev.Req), "req", uint64(l.req)), because(ev.Err))
 	case WakePosted:
-		return wordsOf("< woke", ev.Session, because(ev.Err))
+		return wordsOf("< woke", ev.Session, gen(ev.Life), because(ev.Err))
 	}
 	return nil
 }

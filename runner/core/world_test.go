@@ -223,8 +223,7 @@ func (w *world) carry(e Effect) {
 	case Forget: // the server has deleted the session; its name may be used again
 		w.open = slices.DeleteFunc(w.open, func(q asked) bool {
 			st, stores := q.effect.(Store)
-			post, wakes := q.effect.(PostWake)
-			return stores && st.Session == e.Session || wakes && post.Session == e.Session
+			return stores && st.Session == e.Session
 		})
 		w.server.queue = slices.DeleteFunc(w.server.queue, func(f forward) bool { return f.session == e.Session })
 		w.server.sessions[e.Session].items = nil
