@@ -3,6 +3,7 @@ package core
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -146,24 +147,40 @@ func (c *Core) retire(r result) {
 	if kid == nil || r.Guess {
 		return // what the child really did may still be told
 	}
-	next := kid.Child
-	if next.Work != nil && next.Work.ID == r.WorkID {
-		next.Work, next.Drained = nil, r.WorkID
+	if d := kid.Child.Drained; d != "" && d != r.WorkID {
+		return // a later result of it was read before: that receipt stands
 	}
-	next.Receipt = r.WorkID
+	next, receipt := kid.Child, owed{Receipt: r.WorkID}
+	if next.Work != nil && next.Work.ID == r.WorkID {
+		receipt.Both = next.Work.Unstamped
+		next.Work, next.Drained = nil, r.WorkID
+		next.owed = receipt
+	} else if !next.Both {
+		next.owed = receipt
+	}
 	c.recordChild(kid, next)
-	c.effect(PatchLabels{Session: kid.id, Labels: map[string]string{labelDelivered: r.WorkID}})
+	c.effect(PatchLabels{Session: kid.id, Labels: receipt.labels()})
 }
 
 func (c *Core) onLabelsPatched(ev LabelsPatched) {
 	s := c.sessions[ev.Session]
-	if id := ev.Labels[labelDelivered]; id != "" && id == s.Child.Receipt {
+	if w := s.Child.Work; w != nil && w.Unstamped && ev.Labels[labelDispatch] == w.ID {
+		if ev.Err != nil {
+			c.log(s, Warn, "the server has no stamp of a task that was sent", ev.Err)
+			return // written with the receipt
+		}
+		next := *w
+		next.Unstamped = false
+		c.recordWork(s, next)
+		return
+	}
+	if s.Child.Receipt != "" && maps.Equal(ev.Labels, s.Child.labels()) {
 		if ev.Err != nil {
 			c.log(s, Warn, "the server has no receipt of a result that was read", ev.Err)
 			return // written again at the next start
 		}
 		next := s.Child
-		next.Receipt = ""
+		next.owed = owed{}
 		c.recordChild(s, next)
 	}
 }

@@ -63,6 +63,9 @@ func (w *world) wiped() {
 	lied := w.lied
 	w.checks = newChecks()
 	w.lied = lied
+	for _, s := range w.server.sessions {
+		w.forgotten[s.labels[labelDispatch]] = true
+	}
 }
 
 // before sees an event before the core does.

@@ -154,7 +154,7 @@ func (w *world) noDispatchIsLost() {
 		d := s.labels[labelDispatch]
 		p := w.server.sessions[s.parent]
 		if d == "" || s.gone || p == nil || p.gone || p.foreign || w.deleted[p.id] || s.foreign || strings.HasSuffix(s.wrapper, "-ui-subagent") ||
-			w.lied[id] || w.lied[p.id] || w.unstamped(id) || w.blind[id] || s.labels[labelDelivered] == d || !s.begun[d] {
+			w.lied[id] || w.lied[p.id] || s.labels[labelDelivered] == d || !s.begun[d] {
 			continue
 		}
 		kid := w.kids[id]

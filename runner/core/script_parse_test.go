@@ -123,7 +123,13 @@ func (p *player) parse(t *testing.T, a args) Event {
 		}
 		return ev
 	case "< patched":
-		return LabelsPatched{Session: s, Labels: map[string]string{labelDelivered: a.arg(1)}, Err: failure(a.get("err"))}
+		labels := map[string]string{labelDelivered: a.arg(1), labelDispatch: a.arg(1)}
+		if a.has("stamp") {
+			delete(labels, labelDelivered)
+		} else if !a.has("both") {
+			delete(labels, labelDispatch)
+		}
+		return LabelsPatched{Session: s, Labels: labels, Err: failure(a.get("err"))}
 	case "< children":
 		return ChildrenRead{Session: s, Children: children(a), Err: failure(a.get("err"))}
 	case "< text":

@@ -137,6 +137,7 @@ type session struct {
 	intr       string    // the work that an interrupt was raised for, whose end is not known
 	adopting   workState // what the server says of a child whose text is being read
 	sending    bool      // a task for it is being posted
+	stamping   bool      // the server is told of one
 	dispatches int       // that it was given here
 	sends      []*send   // of its own, to its children
 	spawns     []*spawn

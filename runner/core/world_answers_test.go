@@ -196,6 +196,7 @@ func (w *world) answerFamily(e Effect, faulty bool) {
 	case PatchLabels:
 		if s := sv.sessions[e.Session]; s != nil && (err == nil || lost) {
 			s.label(e.Labels)
+			s.begun[e.Labels[labelDispatch]] = true // it went into a turn, or nobody waits for it
 		}
 		w.step(LabelsPatched{Session: e.Session, Labels: e.Labels, Err: err})
 	case ReadChildren:
@@ -245,9 +246,7 @@ func (w *world) answerSend(e Effect, err error, lost bool) {
 		}
 		w.step(ev)
 	case StampChild:
-		// A stamp whose reply is lost stays on the server, and nobody takes it back
-		// (S209): that is left out here.
-		if err == nil {
+		if err == nil || lost {
 			sv.sessions[e.Child].label(e.Labels)
 		}
 		w.step(ChildStamped{Session: e.Session, Key: e.Key, Err: err})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -72,6 +73,14 @@ func (sv *server) remove(id string) {
 	if s := sv.sessions[id]; s != nil {
 		s.gone = true
 	}
+}
+
+// renew lets a session's name be used for a new one.
+func (sv *server) renew(id string) {
+	s := sv.sessions[id]
+	s.items = nil
+	clear(s.begun)
+	maps.DeleteFunc(s.labels, func(k, _ string) bool { return k != labelWrapper })
 }
 
 // runnerGone: the server sees that the runner's connection broke.

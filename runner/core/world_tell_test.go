@@ -200,7 +200,8 @@ func (l said) answers(ev Event) []string {
 		}
 		return list
 	case LabelsPatched:
-		return wordsOf("< patched", ev.Session, ev.Labels[labelDelivered], because(ev.Err))
+		v, d := ev.Labels[labelDelivered], ev.Labels[labelDispatch]
+		return wordsOf("< patched", ev.Session, first(v, d), when("both", v != "" && d != ""), when("stamp", v == ""), because(ev.Err))
 	case ChildrenRead:
 		return append(wordsOf("< children", ev.Session, because(ev.Err)), childWords(ev.Children...)...)
 	case TextRead:

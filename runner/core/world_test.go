@@ -226,8 +226,7 @@ func (w *world) carry(e Effect) {
 			return stores && st.Session == e.Session
 		})
 		w.server.queue = slices.DeleteFunc(w.server.queue, func(f forward) bool { return f.session == e.Session })
-		w.server.sessions[e.Session].items = nil
-		clear(w.server.sessions[e.Session].begun)
+		w.server.renew(e.Session)
 	case DeleteChild:
 		w.server.remove(e.Session)
 	case Scan:
