@@ -26,6 +26,7 @@ type driver struct {
 	timers  timers
 	stores  stores
 	pumps   pumps
+	mail    mail
 	trouble complaints
 
 	mu       sync.Mutex

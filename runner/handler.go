@@ -157,6 +157,14 @@ func (r *Runner) sessionEvent(w http.ResponseWriter, req *http.Request, session 
 		}
 		ev.Session = session
 		r.forward(w, req, func(q core.Req) core.Event { ev.Req = q; return ev })
+	case "tool_result":
+		ev, err := decodeToolResult(body)
+		if err != nil {
+			writeError(w, http.StatusBadRequest, "invalid_input", err.Error())
+			return
+		}
+		ev.Session = session
+		r.forward(w, req, func(q core.Req) core.Event { ev.Req = q; return ev })
 	case "effort_change":
 		effort, ok := stringOrNull(body["effort"])
 		if !ok {

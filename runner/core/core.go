@@ -129,6 +129,10 @@ func (c *Core) handle(ev Event) {
 		c.onToolList(ev)
 	case UseJudged:
 		c.onUseJudged(ev)
+	case PhaseJudged:
+		c.onPhaseJudged(ev)
+	case ToolResult:
+		c.onToolResult(ev)
 	case LookedUp:
 		c.onLookedUp(ev)
 	case SessionSpawned:
@@ -208,6 +212,8 @@ func (c *Core) stale(ev Event) bool {
 	case ToolAnswered:
 		return !c.current(ev.Session, ev.Turn)
 	case UseJudged:
+		return !c.current(ev.Session, ev.Turn)
+	case PhaseJudged:
 		return !c.current(ev.Session, ev.Turn)
 	case Frame:
 		if !c.current(ev.Session, ev.Turn) {
