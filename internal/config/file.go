@@ -49,6 +49,8 @@ type Harness struct {
 	// IdleReap ends a program that is kept between turns when it has had none
 	// for so long; 0 = default.
 	IdleReap Duration `yaml:"idle_reap"`
+	// Steer: the program takes messages during a turn (adapter stdio).
+	Steer bool `yaml:"steer"`
 
 	// The rest is for the adapter acp, and as Omnigent has it under acp.agents.
 
