@@ -15,7 +15,7 @@ const patientScans = 3
 // changed something ends here; calling it when nothing changed does nothing.
 func (c *Core) advance(s *session) {
 	c.finishTurns(s)
-	if s.closing != nil || !s.hasWork() {
+	if s.closing != nil || c.retired || !s.hasWork() {
 		return
 	}
 	in := plan.Inputs{

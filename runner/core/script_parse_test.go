@@ -175,6 +175,8 @@ func (p *player) parse(t *testing.T, a args) Event {
 		return ToolResult{Req: p.req, Session: s, CallID: a.arg(1), Output: a.get("output")}
 	case "! native":
 		return Frame{Session: s, Turn: a.arg(1), Native: a.arg(2)}
+	case "> retire":
+		return Retire{Req: p.req}
 	case "> tools":
 		return ToolList{Req: p.req, Session: s}
 	case "< looked":
