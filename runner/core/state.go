@@ -144,6 +144,7 @@ type session struct {
 	adopting   workState // what the server says of a child whose text is being read
 	sending    bool      // a task for it is being posted
 	dispatches int       // that it was given here
+	refused    refused   // reports of the end of its work
 	sends      []*send   // of its own, to its children
 	spawns     []*spawn
 	ordinals   map[string]int
@@ -184,7 +185,7 @@ func (s *session) isNamed(item string) bool {
 }
 
 func (s *session) isOurs(it wire.Item) bool {
-	return slices.ContainsFunc(s.Turns, func(t turnMark) bool {
+	return isDeadLetter(it) || slices.ContainsFunc(s.Turns, func(t turnMark) bool {
 		return it.ResponseID == t.Response || it.StreamMessageID != "" && hasTurn(it.StreamMessageID, t.ID)
 	})
 }
