@@ -64,6 +64,7 @@ func (c *Core) interrupt(s *session, req Req) {
 		c.effect(SetTimer{Session: s.id, Key: TimerInterrupt, After: interruptWait})
 	}
 	s.waiting = append(s.waiting, waiter{req})
+	s.cut = true
 	c.effect(Interrupt{Session: s.id, Turn: s.Open.ID})
 }
 
