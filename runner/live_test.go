@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -122,4 +123,22 @@ func TestAProgramAsksThePolicies(t *testing.T) {
 	require.Equal(t, wire.PolicyDeny, (<-verdicts).Action)
 	e.nextOf("response.completed")
 	require.Equal(t, `PHASE_TOOL_CALL {"name":"bash"}`, w.server.judged[0])
+}
+
+func TestASkillIsResolved(t *testing.T) {
+	w := newWorld(t)
+	w.server.spec = &wire.Spec{Name: "agent", Harness: "acp:live", Skills: []wire.Skill{{Name: "review", Text: "Read $ARGUMENTS."}}}
+	w.start()
+	for body, want := range map[string]string{
+		`{"name":"review","arguments":"a.go"}`: `200 {"meta_text":"Read a.go."}`,
+		`{"name":"none"}`:                      `404 {"available":["review"],"detail":"The agent \"agent\" has no skill named \"none\".","error":"skill_not_found"}`,
+		`{"name":""}`:                          `400`,
+		`{"name":"review","arguments":1}`:      `400`,
+		`[]`:                                   `400`,
+	} {
+		status, got := w.do("POST", "/v1/sessions/S/skills/resolve", body)
+		require.Contains(t, fmt.Sprint(status, " ", got), want)
+	}
+	status, got := w.do("GET", "/v1/sessions/S/skills", "")
+	require.Equal(t, `200 {"skills":[]}`, fmt.Sprint(status, " ", got))
 }

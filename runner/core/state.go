@@ -152,6 +152,7 @@ type session struct {
 	ordinals   map[string]int
 	readers    []ToolCall // readings of the inbox that wait for their turn
 	reading    *reading
+	skillAsks  []ResolveSkill // that wait for the agent
 }
 
 // view is what the server showed last.
