@@ -32,7 +32,8 @@ func (c *Core) answerSkills(s *session) {
 	if len(s.skillAsks) == 0 || !c.identified(s) {
 		return
 	}
-	spec, _, err := c.resolve(s)
+	spec, harness, err := c.resolve(s)
+	traits, _ := c.cfg.Traits(harness)
 	asks := s.skillAsks
 	s.skillAsks = nil
 	for _, ask := range asks {
@@ -51,7 +52,7 @@ func (c *Core) answerSkills(s *session) {
 			}))
 			continue
 		}
-		c.reply(ask.Req, 200, encode(map[string]string{"meta_text": skillText(spec.Skills[at], ask.Arguments)}))
+		c.reply(ask.Req, 200, encode(map[string]string{"meta_text": skillText(spec.Skills[at], ask.Arguments, traits)}))
 	}
 }
 
@@ -66,9 +67,13 @@ func (c *Core) refuseSkills(s *session, status int, code, detail string) {
 // argumentsWord is where a skill wants what the user has added.
 const argumentsWord = "$ARGUMENTS"
 
-// skillText is what the program is told to do.
-func skillText(k wire.Skill, arguments string) string {
+// skillText is what the program is told to do. One that runs its input as a
+// command gets no words of ours.
+func skillText(k wire.Skill, arguments string, traits wire.Traits) string {
 	text := strings.ReplaceAll(k.Text, argumentsWord, arguments)
+	if traits.OneMessagePerTurn {
+		return text
+	}
 	if k.Dir != "" {
 		text = "The files of this skill are in " + k.Dir + ".\n\n" + text
 	}

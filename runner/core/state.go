@@ -188,7 +188,10 @@ func (s *session) isNamed(item string) bool {
 }
 
 func (s *session) isOurs(it wire.Item) bool {
-	return isDeadLetter(it) || slices.ContainsFunc(s.Turns, func(t turnMark) bool {
+	if isDeadLetter(it) {
+		return true
+	}
+	return slices.ContainsFunc(s.Turns, func(t turnMark) bool {
 		return it.ResponseID == t.Response || it.StreamMessageID != "" && hasTurn(it.StreamMessageID, t.ID)
 	})
 }
