@@ -172,6 +172,8 @@ func (p *player) parse(t *testing.T, a args) Event {
 		return ToolResult{Req: p.req, Session: s, CallID: a.arg(1), Output: a.get("output")}
 	case "! native":
 		return Frame{Session: s, Turn: a.arg(1), Native: a.arg(2)}
+	case "> skill":
+		return ResolveSkill{Req: p.req, Session: s, Name: a.arg(1), Arguments: a.get("args")}
 	case "> retire":
 		return Retire{Req: p.req}
 	case "> tools":
@@ -304,6 +306,10 @@ func spec(a args) *wire.Spec {
 				above = above.Find(name)
 			}
 			above.Agents = append(above.Agents, &wire.Spec{Name: names[len(names)-1], Harness: harness})
+		}
+		if p[0] == "skill" {
+			name, text, _ := strings.Cut(p[1], ":")
+			s.Skills = append(s.Skills, wire.Skill{Name: name, Text: text, Dir: a.get("dir")})
 		}
 	}
 	return s

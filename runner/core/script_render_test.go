@@ -225,10 +225,12 @@ func renderEffect(e Effect) string {
 // brief shows the words of a reply that matter.
 func brief(body json.RawMessage) string {
 	var b struct {
-		Status string `json:"status"`
-		Error  string `json:"error"`
-		Object string `json:"object"`
-		Reason string `json:"reason"`
+		Status string   `json:"status"`
+		Error  string   `json:"error"`
+		Object string   `json:"object"`
+		Reason string   `json:"reason"`
+		Text   string   `json:"meta_text"`
+		Has    []string `json:"available"`
 		Result struct {
 			Output string `json:"output"`
 		} `json:"result"`
@@ -246,6 +248,12 @@ func brief(body json.RawMessage) string {
 	}
 	if b.Result.Output != "" {
 		return fmt.Sprintf("%q", b.Result.Output)
+	}
+	if b.Text != "" {
+		return fmt.Sprintf("%q", b.Text)
+	}
+	if b.Has != nil {
+		return fmt.Sprint(b.Error, " of ", b.Has)
 	}
 	if b.Reason != "" {
 		return b.Error + " " + b.Reason

@@ -128,6 +128,8 @@ type session struct {
 	stopped  []string     // queued items that a stop cancels when the turn has ended
 	steering steering     // messages that the open turn was sent
 	calls    []clientCall // of the open turn, that wait for a client
+	dangling []string     // calls of the open turn that have no output
+	cut      bool         // the open turn was interrupted
 	closing  *closing     // a delete or reset that waits for the program's end
 
 	named      bool   // a request named it in its path
@@ -150,6 +152,7 @@ type session struct {
 	ordinals   map[string]int
 	readers    []ToolCall // readings of the inbox that wait for their turn
 	reading    *reading
+	skillAsks  []ResolveSkill // that wait for the agent
 }
 
 // view is what the server showed last.
@@ -185,7 +188,10 @@ func (s *session) isNamed(item string) bool {
 }
 
 func (s *session) isOurs(it wire.Item) bool {
-	return isDeadLetter(it) || slices.ContainsFunc(s.Turns, func(t turnMark) bool {
+	if isDeadLetter(it) {
+		return true
+	}
+	return slices.ContainsFunc(s.Turns, func(t turnMark) bool {
 		return it.ResponseID == t.Response || it.StreamMessageID != "" && hasTurn(it.StreamMessageID, t.ID)
 	})
 }
@@ -344,9 +350,10 @@ func (t *turn) hear(out *wire.Outgoing) {
 		return
 	}
 	var item struct {
+		Role    string          `json:"role"`
 		Content json.RawMessage `json:"content"`
 	}
-	if json.Unmarshal(out.ItemData, &item) == nil {
+	if json.Unmarshal(out.ItemData, &item) == nil && item.Role == "assistant" {
 		t.Text += wire.Text(item.Content)
 	}
 }
