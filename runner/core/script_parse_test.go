@@ -82,6 +82,7 @@ func (p *player) parse(t *testing.T, a args) Event {
 		return Message{
 			Req: p.req, Session: s, ItemID: a.get("id"), StableID: a.get("stable"), Content: encode(a.get("text")),
 			AgentID: a.get("agent"), Revision: a.get("rev"), Override: a.get("override"), Model: a.get("model"), Effort: a.get("effort"),
+			Tools: clientTools(a),
 		}
 	case "> init":
 		ev := Init{Req: p.req, Session: s, AgentID: a.get("agent"), SubAgent: a.get("sub")}
@@ -163,8 +164,24 @@ func (p *player) parse(t *testing.T, a args) Event {
 			ask.Tool = &wire.ToolUse{Name: tool, Args: json.RawMessage("{}")}
 		}
 		return Frame{Session: s, Turn: a.arg(1), Ask: ask}
+	case "! took":
+		return Frame{Session: s, Turn: a.arg(1), Consumed: a.arg(2)}
+	case "! judges":
+		return Frame{Session: s, Turn: a.arg(1), Policy: &wire.PolicyRequest{ID: a.arg(2), Phase: a.arg(3), Data: json.RawMessage("{}")}}
+	case "< phase":
+		ev := PhaseJudged{Session: s, Turn: a.arg(1), ID: a.arg(2), Phase: a.arg(3), Err: failure(a.get("err"))}
+		if verdict := a.get("verdict"); verdict != "" {
+			ev.Verdict = wire.Verdict{Action: "POLICY_ACTION_" + strings.ToUpper(verdict)}
+		}
+		return ev
+	case "> result":
+		return ToolResult{Req: p.req, Session: s, CallID: a.arg(1), Output: a.get("output")}
 	case "! native":
 		return Frame{Session: s, Turn: a.arg(1), Native: a.arg(2)}
+	case "> skill":
+		return ResolveSkill{Req: p.req, Session: s, Name: a.arg(1), Arguments: a.get("args")}
+	case "> retire":
+		return Retire{Req: p.req}
 	case "> tools":
 		return ToolList{Req: p.req, Session: s}
 	case "< looked":
@@ -227,6 +244,9 @@ func (p *player) parse(t *testing.T, a args) Event {
 		if code := a.get("code"); code != "" {
 			end.Error = &wire.TurnError{Code: code, Message: "it " + code}
 		}
+		if message := a.get("says"); message != "" {
+			end.Error = &wire.TurnError{Code: a.get("code"), Type: a.get("type"), Message: message}
+		}
 		end.Usage = quotedJSON(a.get("usage"))
 		return TurnEnded{Session: s, Turn: a.arg(1), N: n, End: end}
 	case "~ timer":
@@ -240,6 +260,16 @@ func (p *player) parse(t *testing.T, a args) Event {
 	}
 	require.Failf(t, "unknown line", "%q", a.verb)
 	return nil
+}
+
+// clientTools reads tools=name,name.
+func clientTools(a args) (list []json.RawMessage) {
+	if names := a.get("tools"); names != "" {
+		for _, name := range strings.Split(names, ",") {
+			list = append(list, encode(map[string]any{"type": "function", "name": name}))
+		}
+	}
+	return list
 }
 
 // long is a text of so many letters.
@@ -282,6 +312,10 @@ func spec(a args) *wire.Spec {
 				above = above.Find(name)
 			}
 			above.Agents = append(above.Agents, &wire.Spec{Name: names[len(names)-1], Harness: harness})
+		}
+		if p[0] == "skill" {
+			name, text, _ := strings.Cut(p[1], ":")
+			s.Skills = append(s.Skills, wire.Skill{Name: name, Text: text, Dir: a.get("dir")})
 		}
 	}
 	return s

@@ -99,6 +99,7 @@ func newPlayer() *player {
 		"acp:shell":  {OneMessagePerTurn: true},
 		"acp:chat":   {},
 		"acp:agent":  {Resume: true, History: true},
+		"acp:live":   {Resume: true, Steer: true},
 		"acp:worker": {}, "acp:other": {}, "claude-native": {Native: true},
 		"goose-native": {Native: true}, "cursor-native": {Native: true}, "codex-native": {Native: true, Resume: true},
 	}}

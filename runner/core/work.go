@@ -48,6 +48,8 @@ type work struct {
 	Unstamped bool `json:"unstamped,omitempty"`
 	// Second: another end was delivered before this one. There is no third.
 	Second bool `json:"second,omitempty"`
+	// Mourned: the conversation says that the result could not be delivered.
+	Mourned bool `json:"mourned,omitempty"`
 }
 
 // childState is what a child's record of work holds: at most one of an entry
