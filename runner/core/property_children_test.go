@@ -195,8 +195,23 @@ func (w *family) settle() {
 func (w *family) check() {
 	seen := map[string][]workState{}
 	taken := map[int]int{}
+	var byTurn []int // of S: what its open turn took
 	for _, r := range w.journal {
 		switch r.Kind {
+		case wire.RecOpened:
+			if r.Session == "S" {
+				byTurn = []int{}
+			}
+		case wire.RecEnded:
+			if r.Session == "S" {
+				byTurn = nil
+			}
+		case wire.RecReturned:
+			require.NotEmpty(w.t, byTurn, "what nobody took is not returned")
+			for _, n := range byTurn {
+				taken[n]--
+			}
+			byTurn = []int{}
 		case wire.RecResult:
 			var res result
 			require.NoError(w.t, json.Unmarshal(r.State, &res))
@@ -206,7 +221,10 @@ func (w *family) check() {
 			require.NoError(w.t, json.Unmarshal(r.State, &d))
 			for _, n := range d.Taken {
 				taken[n]++
-				require.Equal(w.t, 1, taken[n], "a result is taken once")
+				require.Equal(w.t, 1, taken[n], "a result is taken once, but for what a dead turn took")
+				if byTurn != nil {
+					byTurn = append(byTurn, n)
+				}
 			}
 		}
 	}
