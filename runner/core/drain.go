@@ -144,8 +144,8 @@ func (c *Core) finishReading(s *session) {
 // and has the server note the receipt.
 func (c *Core) retire(r result) {
 	kid := c.sessions[r.Child]
-	if kid == nil || r.Guess {
-		return // what the child really did may still be told
+	if kid == nil || r.Shown || r.Guess {
+		return // it is known to be read; or what the child really did may still be told
 	}
 	if d := kid.Child.Drained; d != "" && d != r.WorkID {
 		return // a later result of it was read before: that receipt stands
@@ -191,15 +191,11 @@ var verdicts = []string{"POLICY_ACTION_ALLOW", "POLICY_ACTION_UNSPECIFIED", "POL
 // show renders a result, and tells whether it is shown for good: a policy that
 // could not be asked shows nothing and keeps it.
 func (r result) show(v Evaluated) (text string, final bool) {
-	who := r.Agent
-	if r.Title != "" {
-		who += ":" + r.Title
-	}
-	out := r.Output
+	head, out := r.head(), r.Output
 	if r.Status != workCancelled {
 		switch {
 		case v.Err != nil || !slices.Contains(verdicts, v.Action):
-			return fmt.Sprintf("[System: sub-agent task %s %s — %s: policy evaluation failed]", r.Child, r.Status, who), false
+			return head + ": policy evaluation failed]", false
 		case v.Action == "POLICY_ACTION_DENY" || v.Action == "POLICY_ACTION_ASK":
 			out = fmt.Sprintf("[Result suppressed by policy: %s]", first(v.Reason, "no reason given"))
 		case len(v.Data) > 0 && string(v.Data) != "null":
@@ -209,7 +205,6 @@ func (r result) show(v Evaluated) (text string, final bool) {
 		}
 	}
 	out = cut(out)
-	head := fmt.Sprintf("[System: sub-agent task %s %s — %s", r.Child, r.Status, who)
 	switch {
 	case r.Status == workCancelled && out == "":
 		return head + "]", true
@@ -221,6 +216,34 @@ func (r result) show(v Evaluated) (text string, final bool) {
 		return head + " produced no output]", true
 	}
 	return head + " returned: " + out + "]", true
+}
+
+// head says whose result it is, how the child ended, and whether it was shown
+// before.
+func (r result) head() string {
+	who, mark := r.Agent, ""
+	if r.Title != "" {
+		who += ":" + r.Title
+	}
+	if r.Shown {
+		mark = " (shown before)"
+	}
+	return fmt.Sprintf("[System: sub-agent task %s %s%s — %s", r.Child, r.Status, mark, who)
+}
+
+// returnTaken puts back, marked, what a turn has read that this runner's death
+// cut off: whoever read it may have done nothing about it.
+func (c *Core) returnTaken(s *session) {
+	if len(s.Inbox.Taken) > 0 {
+		c.record(wire.Record{Kind: wire.RecReturned, Session: s.id})
+	}
+}
+
+func (s *session) applyReturned() {
+	for i := range s.Inbox.Taken {
+		s.Inbox.Taken[i].Shown = true
+	}
+	s.Inbox.Queue, s.Inbox.Taken = append(s.Inbox.Taken, s.Inbox.Queue...), nil
 }
 
 // cut shortens a long output, and says how to read the rest.

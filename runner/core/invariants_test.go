@@ -83,6 +83,7 @@ func (w *world) batch(ev Event, records []wire.Record) {
 
 // observe sees each record, in order.
 func (w *world) observe(ev Event, r wire.Record) {
+	w.tally.hit("record " + string(r.Kind))
 	switch r.Kind {
 	case wire.RecChild:
 		var next childState
@@ -99,6 +100,8 @@ func (w *world) observe(ev Event, r wire.Record) {
 		w.decode(r.State, &d)
 		w.drains(r.Session, d)
 		w.inbox[r.Session] = slices.DeleteFunc(slices.Clone(w.inbox[r.Session]), func(res result) bool { return slices.Contains(d.Taken, res.N) })
+	case wire.RecReturned:
+		w.returned(ev, r.Session)
 	case wire.RecRail:
 		var line *rail
 		w.decode(r.State, &line)
@@ -110,9 +113,11 @@ func (w *world) observe(ev Event, r wire.Record) {
 		}
 	case wire.RecOpened:
 		w.turns[r.Turn] = r
+		w.turnsOfParents(r)
 	case wire.RecEnded:
 		w.ended[r.Turn] = true
 		w.ends(r)
+		w.turnsOfParents(r)
 	case wire.RecGone:
 		w.goes(r.Session)
 	case wire.RecIdentity, wire.RecCursor, wire.RecItem:

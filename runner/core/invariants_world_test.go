@@ -62,6 +62,7 @@ func (w *world) goes(id string) {
 	delete(w.cursors, id)
 	delete(w.queuedAt, id)
 	delete(w.taken, id)
+	delete(w.byTurn, id)
 	delete(w.edges, id)
 	delete(w.asking, id)
 	delete(w.waking, id)

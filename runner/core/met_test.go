@@ -1,7 +1,7 @@
 package core
 
 // met is all that a run must meet: what happens, the events and answers that
-// the core is given, faults, preconditions of the rows of the scenario table, and
+// the core is given, what it records, faults, preconditions of the rows of the scenario table, and
 // checks of each invariant.
 const met = `
 act a guess
@@ -93,6 +93,26 @@ event core.TunnelUp
 event core.TurnEnded
 event core.UseJudged
 event core.WakePosted
+record asked
+record called
+record child
+record cursor
+record drained
+record ended
+record gone
+record identity
+record item
+record native
+record opened
+record order
+record out
+record rail
+record recovery
+record result
+record returned
+record seen
+record settled
+record stored
 answer Scanned twice
 answer core.CallTool
 answer core.CloseHarness
@@ -262,6 +282,7 @@ row a turn ends for a stop
 row a turn ends that is not in the slot
 row an answer to a send that is gone
 row second payload
+row what was read by a turn that was cut off is read again
 checked I1
 checked I10
 checked I11

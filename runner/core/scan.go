@@ -25,6 +25,7 @@ func (c *Core) onRestored() {
 		if s.Child.Receipt != "" {
 			c.effect(PatchLabels{Session: s.id, Labels: s.Child.labels()})
 		}
+		c.returnTaken(s)
 		// Nobody remembers whether the parent was told of what it has not read.
 		s.wakes.stranded = len(s.Inbox.Queue) > 0
 		c.watch(s)

@@ -269,6 +269,8 @@ func (c *Core) apply(r wire.Record) error {
 		return s.applyResult(r.State)
 	case wire.RecDrained:
 		return s.applyDrained(r.State)
+	case wire.RecReturned:
+		s.applyReturned()
 	default:
 		return fmt.Errorf("record of an unknown kind %q: the journal is from a newer version", r.Kind)
 	}
@@ -327,7 +329,7 @@ func (s *session) applyEnded(r wire.Record) {
 		return
 	}
 	t := s.Open
-	s.Open = nil
+	s.Open, s.Inbox.Taken = nil, nil
 	t.End = r.End
 	if r.End.Outcome == wire.Resumed {
 		t.Inputs = nil // they are the next turn's

@@ -91,6 +91,8 @@ type result struct {
 	Status workState `json:"status"`
 	Output string    `json:"output"`
 	Guess  bool      `json:"guess,omitempty"`
+	// Shown: a turn that a death of the runner cut off has read it.
+	Shown bool `json:"shown,omitempty"`
 }
 
 // inbox is a parent's queue of its children's results, and what was answered
@@ -99,6 +101,7 @@ type inbox struct {
 	Queue   []result `json:"queue,omitempty"`
 	Next    int      `json:"next,omitempty"`
 	Answers []answer `json:"answers,omitempty"` // newest last
+	Taken   []result `json:"taken,omitempty"`   // by the open turn
 }
 
 // answer is what one operation was told; it is told the same again.
@@ -321,7 +324,13 @@ func (s *session) applyDrained(raw json.RawMessage) error {
 	if err := json.Unmarshal(raw, &d); err != nil {
 		return err
 	}
-	s.Inbox.Queue = slices.DeleteFunc(s.Inbox.Queue, func(r result) bool { return slices.Contains(d.Taken, r.N) })
+	s.Inbox.Queue = slices.DeleteFunc(s.Inbox.Queue, func(r result) bool {
+		taken := slices.Contains(d.Taken, r.N)
+		if taken && s.Open != nil {
+			s.Inbox.Taken = append(s.Inbox.Taken, r)
+		}
+		return taken
+	})
 	if d.Op != "" {
 		s.Inbox.Answers = last(append(s.Inbox.Answers, answer{d.Op, d.Call, d.Text}), keptAnswers)
 	}
