@@ -158,7 +158,7 @@ func (c *Core) bury(s *session) {
 	var calls []Req
 	for _, send := range s.sends {
 		if kid := c.sessions[send.child]; kid != nil {
-			kid.stamping = false
+			c.stamped(kid, nil)
 		}
 		calls = append(calls, send.reqs...)
 	}

@@ -3,7 +3,6 @@ package core
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -30,32 +29,8 @@ type Evaluated struct {
 	Err     error
 }
 
-// PatchLabels asks for LabelsPatched.
-type PatchLabels struct {
-	Session string
-	Labels  map[string]string
-}
-
-// LabelsPatched answers PatchLabels.
-type LabelsPatched struct {
-	Session string
-	Labels  map[string]string
-	Err     error
-}
-
-func (Evaluated) event()     {}
-func (LabelsPatched) event() {}
-func (Evaluate) effect()     {}
-func (PatchLabels) effect()  {}
-
-// The labels by which a result survives without a journal
-// (subagents-catchup.md 16).
-const (
-	labelDispatch  = "omnigent.subagent.dispatch_id"
-	labelDelivered = "omnigent.subagent.delivered_id"
-	labelWrapper   = "omnigent.wrapper"
-	labelClosed    = "omnigent.closed"
-)
+func (Evaluated) event() {}
+func (Evaluate) effect() {}
 
 // outputLimit is how much of a result is shown, in characters.
 const outputLimit = 12_000
@@ -150,39 +125,15 @@ func (c *Core) retire(r result) {
 	if d := kid.Child.Drained; d != "" && d != r.WorkID {
 		return // a later result of it was read before: that receipt stands
 	}
-	next, receipt := kid.Child, owed{Receipt: r.WorkID}
+	next := kid.Child
 	if next.Work != nil && next.Work.ID == r.WorkID {
-		receipt.Both = next.Work.Unstamped
+		next.owed = owed{Receipt: r.WorkID, Both: next.Work.Unstamped}
 		next.Work, next.Drained = nil, r.WorkID
-		next.owed = receipt
 	} else if !next.Both {
-		next.owed = receipt
+		next.owed = owed{Receipt: r.WorkID}
 	}
 	c.recordChild(kid, next)
-	c.effect(PatchLabels{Session: kid.id, Labels: receipt.labels()})
-}
-
-func (c *Core) onLabelsPatched(ev LabelsPatched) {
-	s := c.sessions[ev.Session]
-	if w := s.Child.Work; w != nil && w.Unstamped && ev.Labels[labelDispatch] == w.ID {
-		if ev.Err != nil {
-			c.log(s, Warn, "the server has no stamp of a task that was sent", ev.Err)
-			return // written with the receipt
-		}
-		next := *w
-		next.Unstamped = false
-		c.recordWork(s, next)
-		return
-	}
-	if s.Child.Receipt != "" && maps.Equal(ev.Labels, s.Child.labels()) {
-		if ev.Err != nil {
-			c.log(s, Warn, "the server has no receipt of a result that was read", ev.Err)
-			return // written again at the next start
-		}
-		next := s.Child
-		next.owed = owed{}
-		c.recordChild(s, next)
-	}
+	c.patch(kid, next.labels())
 }
 
 // verdicts are the policies' words that are known; any other says nothing.

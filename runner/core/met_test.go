@@ -1,8 +1,8 @@
 package core
 
 // met is all that a run must meet: what happens, the events and answers that
-// the core is given, what it records, faults, preconditions of the rows of the scenario table, and
-// checks of each invariant.
+// the core is given, what it records, faults, preconditions of the rows of the
+// scenario table, and checks of each invariant.
 const met = `
 act a guess
 act again

@@ -89,14 +89,14 @@ func (c *Core) onChildrenRead(ev ChildrenRead) {
 
 func (c *Core) reconcileChild(p *session, child wire.ChildSummary) {
 	s := c.session(child.ID)
-	if s.Child.Both && !s.stamping {
-		c.effect(PatchLabels{Session: s.id, Labels: s.Child.labels()})
+	if s.Child.Both && !s.labels.stamping {
+		c.patch(s, s.Child.labels())
 	}
 	switch plan.ReconcileChild(childInputs(s, child)) {
 	case plan.HandOver:
 		c.deliver(s)
 	case plan.WriteReceipt:
-		c.effect(PatchLabels{Session: s.id, Labels: map[string]string{labelDelivered: s.Child.Drained}})
+		c.patch(s, map[string]string{labelDelivered: s.Child.Drained})
 	case plan.Adopt:
 		c.adopt(p, s, child)
 	case plan.AwaitChild:

@@ -211,14 +211,14 @@ func (c *Core) toExisting(p *session, s *send, busy bool) {
 	kid := c.session(s.child)
 	w := kid.Child.Work
 	switch {
-	case kid.stamping, w != nil && (w.State == workLaunching || w.State == workStamped):
+	case kid.labels.stamping || kid.labels.open[labelDispatch] != "", w != nil && (w.State == workLaunching || w.State == workStamped):
 		c.endSend(p, s, "Error: the sub-agent is still starting its turn; retry in a moment")
 	case w != nil && (w.State == workRunning || w.State == workWaiting), w == nil && busy:
 		s.steer = true
 		c.effect(PostTask{Session: p.id, Key: s.key, Child: s.child, Text: s.args.input.Input})
 	default:
 		s.work = work{Parent: p.id, ID: c.workID(), Agent: s.agent, Title: s.name, Stamp: kid.newestItem()}
-		kid.stamping = true
+		kid.labels.stamping = true
 		// If the task is never sent, the server must not wait for its result; and
 		// what was before is not the dispatch that the server has then.
 		next := kid.Child
@@ -285,12 +285,9 @@ func (c *Core) onChildStamped(ev ChildStamped) {
 		return
 	}
 	kid := c.session(s.child)
-	kid.stamping = false
+	c.stamped(kid, ev.Err)
 	switch {
 	case ev.Err != nil:
-		if kid.Child.Receipt == s.work.ID {
-			c.effect(PatchLabels{Session: kid.id, Labels: kid.Child.labels()})
-		}
 		c.endSend(p, s, "Error: the sub-agent could not be given a task: "+ev.Err.Error())
 	default:
 		c.dispatch(p, s)
@@ -363,7 +360,7 @@ func (c *Core) steered(p *session, s *send, kid *session) {
 	next := *kid.Child.Work
 	next.State, next.Unstamped = workRunning, true
 	c.recordChild(kid, childState{Work: &next, owed: before})
-	c.effect(PatchLabels{Session: kid.id, Labels: map[string]string{labelDispatch: w.ID}})
+	c.patch(kid, map[string]string{labelDispatch: w.ID})
 }
 
 // undoSend takes a dispatch back whose message was not taken: a continued child
@@ -380,7 +377,7 @@ func (c *Core) undoSend(s *send, kid *session) {
 	before := s.before
 	before.owed = owed{Receipt: s.work.ID}
 	c.recordChild(kid, before)
-	c.effect(PatchLabels{Session: kid.id, Labels: before.labels()})
+	c.patch(kid, before.labels())
 }
 
 func (s *send) handle(status string) string {
