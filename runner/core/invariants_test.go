@@ -118,6 +118,8 @@ func (w *world) observe(ev Event, r wire.Record) {
 		w.ended[r.Turn] = true
 		w.ends(r)
 		w.turnsOfParents(r)
+	case wire.RecTook:
+		w.joins(ev, r)
 	case wire.RecGone:
 		w.goes(r.Session)
 	case wire.RecIdentity, wire.RecCursor, wire.RecItem:

@@ -326,7 +326,7 @@ var itemTypes = map[string]string{
 }
 
 // items reads user=ID:text, assistant=ID@response, error=ID@response:code,
-// and call=, output=, compaction=, reasoning=ID@response.
+// marker=ID@response, and call=, output=, compaction=, reasoning=ID@response.
 func items(t *testing.T, a args) []wire.Item {
 	var list []wire.Item
 	for _, p := range a.pairs {
@@ -338,6 +338,8 @@ func items(t *testing.T, a args) []wire.Item {
 		switch p[0] {
 		case "user":
 			list = append(list, wire.Item{ID: id, Type: "message", Role: "user", Content: encode(rest)})
+		case "marker":
+			list = append(list, wire.Item{ID: id, Type: "message", Role: "user", ResponseID: response, Content: encode(interruptedText)})
 		case "assistant":
 			list = append(list, wire.Item{ID: id, Type: "message", Role: "assistant", ResponseID: response})
 		case "error":

@@ -12,15 +12,15 @@ import (
 // terminals, X is of a name that the agent lacks, I is a harness's own inner
 // child. G works for C; R works for Q, which may never come here; T is alone.
 func (w *world) setUp() {
-	roots := []string{"acp:chat", "acp:agent", "acp:shell"}
+	roots := []string{"acp:chat", "acp:agent", "acp:live", "acp:shell"}
 	sub := func(name, harness string, agents ...*wire.Spec) *wire.Spec {
 		return &wire.Spec{Name: name, Harness: harness, Agents: agents}
 	}
-	w.server.trees["a1"] = &wire.Spec{Name: "lead", Harness: choose(w, roots, "lead"), Spawn: true, Agents: []*wire.Spec{
+	w.server.trees["a1"] = &wire.Spec{Name: "lead", Harness: choose(w, roots, "lead"), Spawn: true, Skills: []wire.Skill{{Name: "sing", Text: "Sing of $ARGUMENTS."}}, Agents: []*wire.Spec{
 		sub("worker", "acp:worker", sub("deep", "acp:agent")),
 		sub("nat", "claude-native"), sub("goose", "goose-native"), sub("cursor", "cursor-native"),
 	}}
-	w.server.trees["a2"] = sub("solo", choose(w, []string{"acp:shell", "acp:agent", "acp:chat"}, "solo"), sub("worker", "acp:other"))
+	w.server.trees["a2"] = sub("solo", choose(w, []string{"acp:shell", "acp:agent", "acp:live", "acp:chat"}, "solo"), sub("worker", "acp:other"))
 	all := []*stored{
 		{id: "P", agent: "a1"}, {id: "Q", agent: "a1"}, {id: "T", agent: "a2"},
 		{id: "C", agent: "a1", parent: "P", sub: "worker", title: "one"},
@@ -160,6 +160,10 @@ func (w *world) perform(name string) {
 		}
 	case "seen":
 		w.seen()
+	case "insists":
+		w.insists()
+	case "retire":
+		w.retire()
 	default:
 		w.t.Fatalf("no act named %q", name)
 	}
@@ -265,7 +269,7 @@ func (w *world) write() {
 	}
 	f := Frame{Session: p.session, Turn: p.turn, N: p.pieces}
 	p.pieces++
-	switch w.pick(6, "piece") {
+	switch w.pick(9, "piece") {
 	case 1:
 		f.Text = w.token()
 	case 2:
@@ -284,6 +288,17 @@ func (w *world) write() {
 		f.Ask = q
 	case 5:
 		f.Native = fmt.Sprint("conv-", p.session)
+	case 6:
+		f.Policy = &wire.PolicyRequest{ID: fmt.Sprint("p", p.pieces), Phase: choose(w, []string{"PHASE_TOOL_CALL", "PHASE_LLM_REQUEST"}, "phase"), Data: json.RawMessage("{}")}
+	case 7:
+		f.Consumed = "nothing"
+		if len(p.sent) > 0 {
+			f.Consumed = choose(w, p.sent, "message")
+		}
+	case 8:
+		call := fmt.Sprint("theirs", p.pieces)
+		p.calls = append(p.calls, call)
+		f.Item = encode(map[string]any{"type": "function_call", "status": "action_required", "name": "theirs", "arguments": "{}", "call_id": call})
 	}
 	w.step(f)
 }

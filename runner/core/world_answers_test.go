@@ -67,7 +67,7 @@ func (w *world) wake(e PostWake, q asked, faulty bool) {
 	var err error
 	lost := false
 	if faulty {
-		err = w.fault("core.PostWake", errModel)
+		err = w.fault("core.PostWake", errModel, wire.ErrRejected)
 		lost = w.pick(2, "the reply is lost") == 1
 	}
 	if !q.done && w.bygone(e.Session, e.Life) {
@@ -216,6 +216,12 @@ func (w *world) answerFamily(e Effect, faulty bool) {
 	case JudgeUse:
 		verdict := choose(w, []string{"ALLOW", "DENY", "ASK"}, "verdict")
 		w.step(UseJudged{Session: e.Session, Turn: e.Turn, Question: e.Question, Action: "POLICY_ACTION_" + verdict, Err: err})
+	case JudgePhase:
+		ev := PhaseJudged{Session: e.Session, Turn: e.Turn, ID: e.ID, Phase: e.Phase, Err: err}
+		if err == nil {
+			ev.Verdict.Action = "POLICY_ACTION_" + choose(w, []string{"ALLOW", "DENY"}, "verdict")
+		}
+		w.step(ev)
 	case LookUp:
 		w.step(LookedUp{Req: e.Req, Output: "here", Err: err})
 	default:

@@ -144,16 +144,14 @@ func (sv *server) keep(session string, out wire.Outgoing) {
 		return
 	}
 	var data struct {
+		Role    string          `json:"role"`
 		Content json.RawMessage `json:"content"`
 		CallID  string          `json:"call_id"`
 	}
 	_ = json.Unmarshal(out.ItemData, &data)
 	it := wire.Item{
 		ID: out.SourceID, Type: out.ItemType, ResponseID: out.ResponseID, StreamMessageID: out.MessageID,
-		Content: data.Content, CallID: data.CallID,
-	}
-	if it.Type == "message" {
-		it.Role = "assistant"
+		Content: data.Content, CallID: data.CallID, Role: data.Role,
 	}
 	s.items = append(s.items, it)
 }

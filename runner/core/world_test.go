@@ -64,7 +64,9 @@ type program struct {
 	session, turn string
 	pieces        int
 	questions     []string
-	closing       bool // the driver ends it before it starts another
+	sent          []string // messages that it may take
+	calls         []string // of a client's tool
+	closing       bool     // the driver ends it before it starts another
 }
 
 // request waits for its reply.
@@ -149,6 +151,8 @@ func modelTraits(h string) (wire.Traits, bool) {
 		return wire.Traits{}, true
 	case "acp:agent":
 		return wire.Traits{Resume: true, History: true}, true
+	case "acp:live":
+		return wire.Traits{Resume: true, Steer: true}, true
 	case "claude-native", "goose-native", "cursor-native":
 		return wire.Traits{Native: true}, true
 	}
@@ -210,6 +214,8 @@ func (w *world) carry(e Effect) {
 		w.programs = append(w.programs, &program{session: e.Start.Session, turn: e.Start.Turn})
 	case Publish:
 		w.server.published(e)
+	case SendToTurn:
+		w.toProgram(e)
 	case SetTimer:
 		w.stopTimer(TimerFired{Session: e.Session, Key: e.Key})
 		w.timers = append(w.timers, TimerFired{Session: e.Session, Key: e.Key})
@@ -235,7 +241,10 @@ func (w *world) carry(e Effect) {
 		}
 	case ReadSnapshot:
 		w.ask(e, e.Session)
-	case ReadSpec, Store, Evaluate, PatchLabels, ReadChildren, ReadText, FindChild, ListSiblings, CreateChild,
+	case Store:
+		w.putDown(e)
+		w.ask(e, "")
+	case ReadSpec, JudgePhase, Evaluate, PatchLabels, ReadChildren, ReadText, FindChild, ListSiblings, CreateChild,
 		StampChild, PostTask, CallTool, JudgeUse, LookUp, SpawnSession, PostControl, PostWake:
 		w.ask(e, "")
 	}
