@@ -13,6 +13,11 @@ type Spec struct {
 	// Spawn: it may make sessions of other agents, beside its own sub-agents.
 	Spawn  bool
 	Agents []*Spec
+	// OSEnv is where it works with files and starts terminals, nil when it
+	// declares none.
+	OSEnv *OSEnv
+	// Terminals are those that it declares, in its order.
+	Terminals []Declared
 }
 
 // Find returns the sub-agent of that name, depth first, parents before their
