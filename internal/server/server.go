@@ -30,6 +30,7 @@ type Server struct {
 	db      *store.DB
 	catalog *catalog
 	handler http.Handler
+	pages   http.Handler // the web UI
 	events  map[string]eventHandler
 	tunnels *tunnel.Server
 	blobs   blobs
@@ -62,7 +63,7 @@ func Open(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{cfg: cfg, log: cfg.Log, token: token, epoch: fmt.Sprintf("%d-%s", os.Getpid(), store.NewID()[:8]),
-		catalog: &catalog{dir: agents, log: cfg.Log}, hub: newHub(), blobs: blobs{filepath.Join(cfg.Dir, filesFolder)}}
+		catalog: &catalog{dir: agents, log: cfg.Log}, hub: newHub(), pages: http.HandlerFunc(plainPage), blobs: blobs{filepath.Join(cfg.Dir, filesFolder)}}
 	s.events, s.tunnels = s.eventHandlers(), s.newTunnels()
 	if s.db, err = store.Open(cfg.DB, s.hub.committed); err != nil {
 		return nil, err
