@@ -46,6 +46,7 @@ func (s *Server) sessionRoutes() map[string]handler {
 	return map[string]handler{
 		"POST /v1/sessions":                                      s.createSession,
 		"GET /v1/sessions":                                       s.listSessions,
+		"GET /v1/sessions/updates":                               s.getUpdates,
 		"GET " + one:                                             s.getSession,
 		"PATCH " + one:                                           s.patchSession,
 		"DELETE " + one:                                          s.deleteSession,

@@ -40,6 +40,7 @@ type Server struct {
 	presences presences
 	graces    graces
 	tasks     tasks
+	watchers  watchers
 	ending    atomic.Bool
 }
 
@@ -68,6 +69,7 @@ func Open(cfg Config) (*Server, error) {
 	if s.db, err = store.Open(cfg.DB, s.hub.committed); err != nil {
 		return nil, err
 	}
+	s.db.OnTouched(s.watchers.touched)
 	s.handler = s.routes()
 	s.catalog.scan() // what is wrong with a file is told at the start
 	err = s.blobs.sweep(context.Background(), s.db.Read())

@@ -179,6 +179,7 @@ func (t *Tx) AddItem(ctx context.Context, i *Item) (added bool, err error) {
 	if err := row.Scan(&i.N); err != nil {
 		return false, unavailable("storing an item", err)
 	}
+	t.touch(i.Session, false)
 	_, err = t.exec("stamping a session", `UPDATE sessions SET updated_at = ? WHERE id = ?`, t.now, i.Session)
 	return true, err
 }
