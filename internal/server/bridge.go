@@ -70,9 +70,7 @@ func (b *bridge) run(ctx context.Context) {
 
 // out carries what the terminal shows.
 func (b *bridge) out(ctx context.Context) *ended {
-	if err := b.tellTaken(ctx); err != nil {
-		return b.lost(err)
-	}
+	b.tellTaken(ctx)
 	for {
 		m, err := b.channel.Read(ctx)
 		if err != nil {
@@ -85,20 +83,21 @@ func (b *bridge) out(ctx context.Context) *ended {
 		}
 		b.taken += len(m.Data)
 		if b.taken-b.told >= takenEvery {
-			if err := b.tellTaken(ctx); err != nil {
-				return b.lost(err)
-			}
+			b.tellTaken(ctx)
 		}
 	}
 }
 
-func (b *bridge) tellTaken(ctx context.Context) error {
+// tellTaken tells the runner. If that fails the channel is over, which its
+// reader learns behind the last output.
+func (b *bridge) tellTaken(ctx context.Context) {
 	b.told = b.taken
-	return b.channel.Write(ctx, tunnel.Message{Data: []byte(`{"type":"taken","bytes":` + strconv.Itoa(b.taken) + `}`), Text: true})
+	_ = b.channel.Write(ctx, tunnel.Message{Data: []byte(`{"type":"taken","bytes":` + strconv.Itoa(b.taken) + `}`), Text: true})
 }
 
 // in carries what the browser types. Reading goes on until the socket ends: it
-// is what sees pongs and the browser's leaving.
+// is what sees pongs and the browser's leaving. That the runner takes no more is
+// for out to tell, behind the last output.
 func (b *bridge) in(ctx context.Context) *ended {
 	for {
 		data, text, err := b.read()
@@ -116,8 +115,8 @@ func (b *bridge) in(ctx context.Context) *ended {
 			continue
 		}
 		for _, piece := range pieces(m) {
-			if err := b.channel.Write(ctx, tunnel.Message{Data: piece, Text: text}); err != nil {
-				return b.lost(err)
+			if b.channel.Write(ctx, tunnel.Message{Data: piece, Text: text}) != nil {
+				break
 			}
 		}
 	}
