@@ -80,7 +80,9 @@ func TestUpdates(t *testing.T) {
 	r.say(session, status(session, "running"))
 	l.until(session, func(row map[string]any) bool { return row["status"] == "running" })
 	s.ok(200, "PATCH", "/v1/sessions/"+other, map[string]any{"title": "renamed", "labels": map[string]string{"a": "b"}})
-	l.until(other, func(row map[string]any) bool { return row["title"] == "renamed" && row["labels"].(map[string]any)["a"] == "b" })
+	l.until(other, func(row map[string]any) bool {
+		return row["title"] == "renamed" && row["labels"].(map[string]any)["a"] == "b"
+	})
 	s.ok(204, "PUT", "/v1/sessions/"+other+"/read-state", map[string]any{"last_seen": 5, "unread": true})
 
 	fresh := s.session()
