@@ -152,10 +152,11 @@ func (a *Attach) dial(ctx context.Context) (*websocket.Conn, error) {
 	if c.token != "" {
 		header.Set("Authorization", "Bearer "+c.token)
 	}
-	ws, response, err := websocket.Dial(ctx, c.base.String()+attachPath(a.Session, a.Terminal, a.ReadOnly), &websocket.DialOptions{
-		HTTPClient: c.sockets, HTTPHeader: header, CompressionMode: websocket.CompressionDisabled,
-		OnPingReceived: func(context.Context, []byte) bool { a.hear(); return true },
-	})
+	ws, response, err := websocket.Dial(ctx, //nolint:bodyclose // the library has closed what it leaves of it
+		c.base.String()+attachPath(a.Session, a.Terminal, a.ReadOnly), &websocket.DialOptions{
+			HTTPClient: c.sockets, HTTPHeader: header, CompressionMode: websocket.CompressionDisabled,
+			OnPingReceived: func(context.Context, []byte) bool { a.hear(); return true },
+		})
 	switch {
 	case err == nil:
 		ws.SetReadLimit(-1) // the server cuts what it sends

@@ -59,7 +59,7 @@ func (s *site) rawPath(want int, method, path, body string) string {
 	s.t.Helper()
 	conn, err := net.Dial("tcp", s.addr)
 	require.NoError(s.t, err)
-	defer conn.Close()
+	defer func() { require.NoError(s.t, conn.Close()) }()
 	_, err = fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n", method, path, s.addr)
 	require.NoError(s.t, err)
 	if body != "" {
