@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,6 +24,7 @@ type fakeTerminals struct {
 	hold  chan struct{} // a launch waits for it
 	began chan struct{} // and says so
 	fail  error
+	stuck string // the id of one that does not end
 }
 
 func newFakeTerminals() *fakeTerminals { return &fakeTerminals{typed: map[string]string{}} }
@@ -131,7 +133,12 @@ func (f *fakeTerminals) Close(_ context.Context, session, id string) error {
 
 func (f *fakeTerminals) CloseAll(ctx context.Context, session string) error {
 	for _, t := range f.List(session) {
-		_ = f.Close(ctx, session, t.ID()) // it was there
+		if t.ID() != f.stuck {
+			_ = f.Close(ctx, session, t.ID()) // it was there
+		}
+	}
+	if f.stuck != "" {
+		return errors.New("it does not end")
 	}
 	return nil
 }

@@ -127,7 +127,7 @@ func (p paging) cut(list []resource) page {
 		slices.Reverse(list)
 	}
 	at := func(id string) int {
-		return slices.IndexFunc(list, func(r resource) bool { return id != "" && r.ID == id })
+		return slices.IndexFunc(list, func(r resource) bool { return r.ID == id })
 	}
 	start := at(p.after) + 1
 	end := at(p.before)

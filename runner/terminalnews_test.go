@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 
@@ -55,8 +56,14 @@ func TestNewsOfTheServersOwnTerminals(t *testing.T) {
 		require.Equal(t, 200, status, text)
 		w.terminals.news(wire.TerminalNews{Kind: wire.TerminalActive, Terminal: term})
 		require.JSONEq(t, activeShell, e.nextNews(), "nothing came between")
-		w.stop()
-		require.Empty(t, w.runner.terminals.due)
+		if late {
+			w.terminals.news(wire.TerminalNews{Kind: wire.TerminalCreated, Terminal: wire.Terminal{
+				Session: "S", Name: "logs", Key: "k", Generation: "g2",
+			}})
+			w.terminals.news(wire.TerminalNews{Kind: wire.TerminalActive, Terminal: term})
+			require.JSONEq(t, activeShell, e.nextNews(), "nobody is told of what is gone")
+		}
+		require.Empty(t, w.runner.terminals.lives)
 		require.Empty(t, w.runner.terminals.starting)
 	}
 }
@@ -79,7 +86,7 @@ func TestResetsTellWhatTheyEnd(t *testing.T) {
 	status, _ = w.do("DELETE", "/v1/sessions/S", "")
 	require.Equal(t, 200, status)
 	require.Empty(t, w.terminals.List("S"), "a session takes its terminals with it")
-	require.Empty(t, w.runner.terminals.heard)
+	require.Empty(t, w.runner.terminals.lives)
 }
 
 // What was there before this runner is told again, and not stored again.
@@ -94,7 +101,59 @@ func TestFoundTerminalsAreTold(t *testing.T) {
 	require.Len(t, w.terminals.List("S"), 1)
 	w.terminals.exit("S", "terminal_shell_k")
 	require.JSONEq(t, deletedShell, e.nextNews())
-	require.Empty(t, w.runner.terminals.due)
+	require.Empty(t, w.runner.terminals.lives)
+	w.terminals.adopt(wire.Terminal{Session: "S", Name: "logs", Key: "k", Running: true, Generation: "older"})
+	status, _ := w.do("DELETE", "/v1/sessions/S", "")
+	require.Equal(t, 200, status)
+	require.Empty(t, w.runner.terminals.adopted)
+}
+
+// What was found and is ended before anybody heard of it is not told.
+func TestFoundTerminalsThatAreEndedAtOnce(t *testing.T) {
+	w := withTerminals(t).start()
+	e := w.stream("S")
+	found := wire.Terminal{Session: "S", Name: "shell", Key: "k", Running: true, Generation: "old"}
+	w.terminals.list = append(w.terminals.list, found)
+	status, _ := w.do("DELETE", terminalsPath+"/terminal_shell_k", "")
+	require.Equal(t, 200, status)
+	w.terminals.news(wire.TerminalNews{Kind: wire.TerminalCreated, Terminal: found})
+	w.terminals.news(wire.TerminalNews{Kind: wire.TerminalActive, Terminal: found})
+	require.JSONEq(t, activeShell, e.nextNews())
+	require.Empty(t, w.runner.terminals.lives)
+}
+
+// A terminal that could not be ended is not told as ended.
+func TestTerminalsThatDoNotEnd(t *testing.T) {
+	w := withTerminals(t).start()
+	e := w.stream("S")
+	w.create(`{"terminal":"logs","session_key":"k"}`)
+	w.create(`{"terminal":"shell","session_key":"k"}`)
+	w.terminals.stuck = "terminal_logs_k"
+	status, _ := w.do("POST", "/v1/sessions/S/reset-state", "")
+	require.Equal(t, 200, status)
+	require.JSONEq(t, deletedShell, e.nextNews())
+	require.Len(t, w.terminals.List("S"), 1)
+	w.terminals.news(wire.TerminalNews{Kind: wire.TerminalActive, Terminal: wire.Terminal{Session: "S", Name: "shell", Key: "k"}})
+	require.JSONEq(t, activeShell, e.nextNews(), "nothing came between")
+}
+
+// A session that has become another runner's loses its turn here, and keeps its
+// terminals: they are this machine's.
+func TestTerminalsOfASessionThatIsAnothersStay(t *testing.T) {
+	w := withTerminals(t).start()
+	w.create(`{"terminal":"shell","session_key":"k"}`)
+	w.send("S", "u1", "hang")
+	require.Eventually(t, func() bool { return len(w.harness.starts()) == 1 }, patience, 1e6)
+	w.server.mu.Lock()
+	w.server.snaps["S"] = wire.Snapshot{ID: "S", AgentID: "a1", RunnerID: "other"}
+	w.server.mu.Unlock()
+	w.connect(1)
+	require.Eventually(t, func() bool {
+		_, body := w.do("GET", "/v1/sessions/S", "")
+		return strings.Contains(body, `"status":"idle"`)
+	}, patience, 1e6)
+	w.stop()
+	require.Len(t, w.terminals.List("S"), 1)
 }
 
 // Terminals that nobody could reach again are ended when the server is there.
@@ -155,6 +214,32 @@ func TestATerminalThatStartsInAnEndingSession(t *testing.T) {
 	wg.Wait()
 	require.Contains(t, text, "deleted while the terminal started")
 	require.Empty(t, w.terminals.List("S"))
+}
+
+// A launch that the end of its session has overtaken does not take a later one
+// with it.
+func TestATerminalThatStartsAfterItsSessionBeganAnew(t *testing.T) {
+	w := withTerminals(t)
+	hold := make(chan struct{})
+	w.terminals.hold, w.terminals.began = hold, make(chan struct{})
+	w.start()
+	got := make(chan int, 1)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		status, _ := w.do("POST", terminalsPath, `{"terminal":"shell","session_key":"k"}`)
+		got <- status
+	})
+	<-w.terminals.began
+	status, _ := w.do("DELETE", "/v1/sessions/S", "")
+	require.Equal(t, 200, status)
+	w.terminals.mu.Lock()
+	w.terminals.hold = nil
+	w.terminals.mu.Unlock()
+	w.create(`{"terminal":"logs","session_key":"k"}`)
+	close(hold)
+	require.Equal(t, 409, <-got)
+	wg.Wait()
+	require.Len(t, w.terminals.List("S"), 1)
 }
 
 // pipe is a viewer whose ends the test holds.

@@ -258,6 +258,19 @@ func TestWhatIsNotStarted(t *testing.T) {
 	require.Contains(t, text, `{"error":{"code":"invalid_input"`)
 }
 
+// What a request describes runs in the sandbox of the agent, and so not at all.
+func TestNoRequestLeavesTheSandboxOfItsAgent(t *testing.T) {
+	w := withTerminals(t)
+	w.server.spec.OSEnv = &wire.OSEnv{Sandbox: "linux_bwrap"}
+	w.start()
+	for _, spec := range []string{`{"command":"claude"}`, `{"command":"claude","cwd":"sub"}`, `{"command":"claude","cwd":"."}`} {
+		status, text := w.do("POST", terminalsPath, `{"terminal":"claude","session_key":"k","spec":`+spec+`}`)
+		require.Equal(t, 500, status, spec)
+		require.Contains(t, text, "wants a sandbox")
+	}
+	require.Empty(t, w.terminals.started())
+}
+
 // A native program that was started in a terminal is found there.
 func TestANativeTerminalThatRunsIsFound(t *testing.T) {
 	w := withTerminals(t).start()

@@ -23,8 +23,7 @@ type terminals struct {
 
 	mu       sync.Mutex
 	starting map[string]*startings // by session
-	due      map[string]starter    // by generation: started, and its news has not come
-	heard    map[string]string     // by generation: its session; the news of its start has come
+	lives    map[string]*life      // by generation
 	adopted  map[string]bool       // sessions whose terminals were there before this runner
 }
 
@@ -37,6 +36,14 @@ const (
 	byAgent
 )
 
+// life is what is known of a terminal: its launch may return before the news of
+// it come, or after.
+type life struct {
+	by    starter
+	heard bool // the news of its start have come
+	ended bool // by us, before they had
+}
+
 // startings are the launches of a session that are under way.
 type startings struct {
 	n     int
@@ -47,7 +54,7 @@ type startings struct {
 func newTerminals(port Terminals, log *slog.Logger, tell func(core.Told)) *terminals {
 	t := &terminals{
 		port: port, log: log, tell: tell,
-		starting: map[string]*startings{}, due: map[string]starter{}, heard: map[string]string{}, adopted: map[string]bool{},
+		starting: map[string]*startings{}, lives: map[string]*life{}, adopted: map[string]bool{},
 	}
 	if port != nil {
 		port.OnNews(t.news)
@@ -87,8 +94,8 @@ func (t *terminals) launch(ctx context.Context, spec wire.TerminalSpec, by start
 	if s.n == 0 && t.starting[spec.Session] == s {
 		delete(t.starting, spec.Session)
 	}
-	if _, heard := t.heard[made.Generation]; err == nil && !heard && made.Generation != "" {
-		t.due[made.Generation] = by
+	if err == nil && t.lives[made.Generation] == nil {
+		t.lives[made.Generation] = &life{by: by}
 	}
 	t.mu.Unlock()
 	if err == nil && ended {
@@ -103,16 +110,24 @@ func (t *terminals) close(ctx context.Context, term wire.Terminal) error {
 	defer cancel()
 	err := t.port.Close(ctx, term.Session, term.ID())
 	if err == nil {
-		t.forget(term.Generation)
+		t.endedByUs(term.Generation)
 	}
 	return err
 }
 
-func (t *terminals) forget(generation string) {
+// endedByUs takes it that the terminal is gone. News of its start that come
+// later are of no use to anybody.
+func (t *terminals) endedByUs(generation string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.due, generation)
-	delete(t.heard, generation)
+	switch l := t.lives[generation]; {
+	case l == nil:
+		t.lives[generation] = &life{ended: true}
+	case l.heard:
+		delete(t.lives, generation)
+	default:
+		l.ended = true
+	}
 }
 
 // closeAll ends the terminals of a session, and tells so if it must.
@@ -140,7 +155,7 @@ func (t *terminals) closeAll(ctx context.Context, session string, tell bool) {
 		if left[term.Generation] {
 			continue
 		}
-		t.forget(term.Generation)
+		t.endedByUs(term.Generation)
 		if tell {
 			t.tell(deletedEvent(term))
 		}
@@ -151,12 +166,13 @@ func (t *terminals) closeAll(ctx context.Context, session string, tell bool) {
 func (t *terminals) news(n wire.TerminalNews) {
 	switch n.Kind {
 	case wire.TerminalCreated:
-		by := t.startedBy(n.Terminal)
-		if by != byServer {
+		if by, tell := t.begun(n.Terminal); tell {
 			t.tell(createdEvent(n.Terminal, by == byAgent))
 		}
 	case wire.TerminalExited:
-		t.forget(n.Terminal.Generation)
+		t.mu.Lock()
+		delete(t.lives, n.Terminal.Generation)
+		t.mu.Unlock()
 		t.log.Info("terminal ended", "session", n.Terminal.Session, "terminal", n.Terminal.ID(),
 			"status", n.Exit.Status, "signal", n.Exit.Signal)
 		t.tell(deletedEvent(n.Terminal))
@@ -165,22 +181,28 @@ func (t *terminals) news(n wire.TerminalNews) {
 	}
 }
 
-// startedBy takes the news of a start.
-func (t *terminals) startedBy(term wire.Terminal) starter {
+// begun takes the news of a start. It says who has started the terminal, and
+// whether that is to be told.
+func (t *terminals) begun(term wire.Terminal) (by starter, tell bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.heard[term.Generation] = term.Session
-	if by, ok := t.due[term.Generation]; ok {
-		delete(t.due, term.Generation)
-		return by
-	}
-	if s := t.starting[term.Session]; s != nil {
-		if by := s.by[term.Name+"\x00"+term.Key]; by != nobody {
-			return by
+	l := t.lives[term.Generation]
+	switch {
+	case l == nil:
+		l = &life{}
+		t.lives[term.Generation] = l
+		if s := t.starting[term.Session]; s != nil {
+			l.by = s.by[term.Name+"\x00"+term.Key]
 		}
+	case l.ended:
+		delete(t.lives, term.Generation)
+		return l.by, false
 	}
-	t.adopted[term.Session] = true
-	return nobody
+	l.heard = true
+	if l.by == nobody {
+		t.adopted[term.Session] = true
+	}
+	return l.by, l.by != byServer
 }
 
 // sweep ends what was found of sessions that are not on the server any more:
