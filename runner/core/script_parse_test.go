@@ -172,6 +172,12 @@ func (p *player) parse(t *testing.T, a args) Event {
 		return ControlPosted{Session: s, Child: a.arg(1), Type: a.arg(2), Req: p.req, Err: failure(a.get("err"))}
 	case "< woke":
 		return WakePosted{Session: s, Err: failure(a.get("err"))}
+	case "> agent":
+		return AgentAsked{Req: p.req, Session: s}
+	case "told":
+		return Told{Session: s, Event: encode(map[string]string{"type": a.arg(1)}), Keep: a.has("keep")}
+	case "< used":
+		return TerminalUsed{Session: s, Key: p.lastKey(), Output: a.get("output")}
 	case "> get":
 		return Get{Req: p.req, Session: s}
 	case "> delete":
@@ -274,6 +280,9 @@ func spec(a args) *wire.Spec {
 		if p[0] == "sub" {
 			name, harness, _ := strings.Cut(p[1], ":")
 			s.Agents = append(s.Agents, &wire.Spec{Name: name, Harness: "acp:" + harness})
+		}
+		if p[0] == "terminal" {
+			s.Terminals = append(s.Terminals, wire.Declared{Name: p[1]})
 		}
 	}
 	return s

@@ -156,7 +156,16 @@ func renderEffect(e Effect) string {
 	case Interrupt:
 		return "interrupt " + e.Session + " " + e.Turn
 	case CloseHarness:
-		return "close harness " + e.Session
+		line := "close harness " + e.Session
+		if e.Tell {
+			line += " told"
+		}
+		if !e.Terminals {
+			line += " but not its terminals"
+		}
+		return line
+	case UseTerminal:
+		return fmt.Sprintf("use terminal %s %s %s agent=%s in %q", e.Session, e.Name, e.Args, e.Agent.Spec.Name, e.Agent.Workspace)
 	case ReadChildren:
 		return "read children " + e.Session
 	case ReadText:
@@ -210,6 +219,7 @@ func brief(body json.RawMessage) string {
 		Status string `json:"status"`
 		Error  string `json:"error"`
 		Object string `json:"object"`
+		Spec   *wire.Spec
 		Reason string `json:"reason"`
 		Result struct {
 			Output string `json:"output"`
@@ -225,6 +235,9 @@ func brief(body json.RawMessage) string {
 	}
 	if json.Unmarshal(body, &b) != nil {
 		return string(body)
+	}
+	if b.Spec != nil {
+		return fmt.Sprintf("agent %s terminals=%d agents=%d", b.Spec.Name, len(b.Spec.Terminals), len(b.Spec.Agents))
 	}
 	if b.Result.Output != "" {
 		return fmt.Sprintf("%q", b.Result.Output)

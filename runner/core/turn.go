@@ -41,7 +41,7 @@ func (c *Core) begin(s *session, items []string, made json.RawMessage) {
 		Session: s.id, Turn: s.Open.ID, Response: s.Open.Response,
 		Harness: harness, Agent: spec.Name, Prompt: spec.Prompt, SpecDir: spec.Dir,
 		Model: first(s.Identity.Model, spec.Model), Effort: s.Identity.Effort,
-		Workspace: s.Identity.Workspace, Inputs: s.Open.harnessInputs(), Tools: toolSchemas(spec),
+		Workspace: s.Identity.Workspace, Inputs: s.Open.harnessInputs(), Tools: c.toolSchemas(spec),
 		Native: s.nativeOf(harness),
 	}})
 }

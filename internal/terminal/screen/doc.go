@@ -1,0 +1,2 @@
+// Package screen models what a terminal shows.
+package screen
