@@ -24,7 +24,7 @@ type channels struct{ runner *runner.Runner }
 
 // ServeChannel implements tunnel.ChannelHandler.
 func (c channels) ServeChannel(ctx context.Context, ch *tunnel.Channel) {
-	why := c.runner.Attach(ctx, ch.Path, ch.Query, viewer{ch})
+	why := c.runner.Attach(ctx, ch.Path, ch.Query, term.Paced(viewer{ch}))
 	if ctx.Err() == nil { // else the tunnel itself has said why
 		ch.Close(why.Code, why.Reason)
 	}
