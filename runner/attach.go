@@ -30,6 +30,7 @@ func (r *Runner) Attach(ctx context.Context, path, query string, viewer wire.Vie
 	if r.terminals.port == nil {
 		return noSuchTerminal
 	}
+	defer r.active.enter()() // a runner that somebody looks at has work
 	defer func() {
 		if broken := recover(); broken != nil {
 			r.log.Error("a viewer of a terminal broke", "session", parts[3], "terminal", parts[6],
