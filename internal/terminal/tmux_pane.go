@@ -196,6 +196,9 @@ func (p *tmuxPane) status(ctx context.Context, client *controlClient) (dead bool
 	}
 	exit.Status, _ = strconv.Atoi(fields[1]) // empty after a signal
 	exit.Signal, _ = strconv.Atoi(fields[2]) // empty after an exit
+	if signal := signalled(exit.Status); signal > 0 {
+		exit.Status, exit.Signal = 0, signal
+	}
 	return true, exit, fields[1] != "" || fields[2] != "", nil
 }
 
