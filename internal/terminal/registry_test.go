@@ -264,7 +264,7 @@ func TestATerminalAtWorkStartsNoProcess(t *testing.T) {
 	tmux, err := exec.LookPath("tmux")
 	require.NoError(t, err)
 	counting, count := filepath.Join(dir, "tmux"), filepath.Join(dir, "count")
-	require.NoError(t, os.WriteFile(counting, []byte("#!/bin/sh\necho \"$*\" >> "+count+"\nexec "+tmux+" \"$@\"\n"), 0o700))
+	require.NoError(t, os.WriteFile(counting, []byte("#!/bin/sh\necho \"$1\" >> "+count+"\nexec "+tmux+" \"$@\"\n"), 0o700))
 	m, _ := startManager(t, Config{Tmux: counting})
 	made := launch(t, m, shell("a", `stty -echo; echo ready; while read x; do echo "got $x"; done`))
 	b := look(t, m, made, 80, 24)
