@@ -136,13 +136,8 @@ func TestADetachedControlClientComesBack(t *testing.T) {
 	made := launch(t, m, shell("a", `echo ready; while read x; do echo "got $x"; done`))
 	b := look(t, m, made, 80, 24)
 	b.shows(t, "ready")
-	for i := range 3 {
-		client := tmuxSays(t, made, "list-clients", "-F", "#{client_name}")
+	for i := range 10 {
 		tmuxSays(t, made, "detach-client", "-s", "main")
-		eventually(t, func() bool {
-			now := tmuxSays(t, made, "list-clients", "-F", "#{client_name}")
-			return now != "" && now != client
-		})
 		b.keys(fmt.Sprintf("%d\r", i))
 		b.shows(t, fmt.Sprintf("got %d", i))
 	}

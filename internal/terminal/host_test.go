@@ -156,13 +156,18 @@ func TestWhatIsNotOursIsLeftAlone(t *testing.T) {
 	r.Owner.Namespace = "pid:[1]"
 	require.NoError(t, f.save(r))
 	f.release()
-	require.NoError(t, os.Mkdir(filepath.Join(dir, "empty"), 0o700))
+	empty := filepath.Join(dir, newGeneration())
+	require.NoError(t, os.Mkdir(empty, 0o700))
+	strange := filepath.Join(dir, "mine", "file")
+	require.NoError(t, os.Mkdir(filepath.Dir(strange), 0o700))
+	require.NoError(t, os.WriteFile(strange, nil, 0o600))
 
 	m, book := startManager(t, Config{Dir: dir})
 	m.Stop()
 	require.Empty(t, book.of("created"))
 	require.NoDirExists(t, filepath.Join(dir, folders[0]))
-	require.NoDirExists(t, filepath.Join(dir, "empty"))
+	require.NoDirExists(t, empty)
+	require.FileExists(t, strange)
 	require.DirExists(t, filepath.Join(dir, folders[1]))
 
 	// After another boot no socket lives.
