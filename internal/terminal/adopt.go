@@ -22,7 +22,7 @@ func (m *Manager) adopt() {
 	found := make([]*terminal, len(entries))
 	var looking sync.WaitGroup
 	for i, entry := range entries {
-		if !entry.IsDir() {
+		if !entry.IsDir() || !isGeneration(entry.Name()) {
 			continue
 		}
 		looking.Go(func() {

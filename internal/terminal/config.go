@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/outrunner/outrunner/runner/wire"
@@ -132,11 +133,16 @@ func (m *Manager) Stop() {
 		all = append(all, list...)
 	}
 	m.mu.Unlock()
+	var leaving sync.WaitGroup
 	for _, t := range all {
-		t.back.leave()
+		leaving.Go(t.back.leave)
 	}
+	leaving.Wait()
 	m.serving.Wait()
 	if first {
+		for _, t := range all {
+			m.clear(t)
+		}
 		close(m.stopping)
 		m.news.close()
 	}

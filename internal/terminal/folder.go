@@ -80,7 +80,7 @@ func makeFolder(root, generation string) (*folder, error) {
 	}
 	f, err := holdFolder(path)
 	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(path))
+		return nil, errors.Join(err, os.Remove(path))
 	}
 	return f, nil
 }
@@ -134,13 +134,26 @@ func (f *folder) load() (record, error) {
 // release lets another runner have the folder.
 func (f *folder) release() { _ = f.lock.Close() } // nothing was written to it
 
-// remove ends the folder.
+// remove ends the folder. It takes nothing along that is not a terminal's.
 func (f *folder) remove() error {
 	defer f.release()
-	if err := os.RemoveAll(f.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	for _, name := range []string{socketFile, recordFile, screenFile, lockFile} {
+		for _, path := range []string{filepath.Join(f.path, name), filepath.Join(f.path, name+".new")} {
+			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("removing a terminal's folder: %w", err)
+			}
+		}
+	}
+	if err := os.Remove(f.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("removing a terminal's folder: %w", err)
 	}
 	return nil
+}
+
+// isGeneration tells a folder of ours from whatever else lies beside it.
+func isGeneration(name string) bool {
+	b, err := hex.DecodeString(name)
+	return err == nil && len(b) == 8
 }
 
 // short is a name for a path that is too long.

@@ -209,6 +209,17 @@ func (m *Manager) retire(t *terminal) {
 	m.mu.Lock()
 	m.drop(t.describe().Session, t)
 	m.mu.Unlock()
+	m.clear(t)
+}
+
+// clear clears away what is kept of a terminal whose program has ended.
+func (m *Manager) clear(t *terminal) {
+	t.mu.Lock()
+	over := t.state == ended
+	t.mu.Unlock()
+	if !over {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
 	defer cancel()
 	if err := m.discard(ctx, t); err != nil {

@@ -32,7 +32,7 @@ func launchArgs(tmux, socket string, spec wire.TerminalSpec, program []string) [
 		args = append(args, words...)
 		args = append(args, ";")
 	}
-	set := func(words ...string) { run(append([]string{"set-option"}, words...)...) }
+	set := func(words ...string) { run(append([]string{"set-option"}, separate(words)...)...) }
 	set("-g", "history-limit", strconv.Itoa(spec.Scrollback))
 	set("-sq", "extended-keys", "on")
 	set("-sq", "extended-keys-format", "csi-u")
@@ -78,18 +78,43 @@ func launchArgs(tmux, socket string, spec wire.TerminalSpec, program []string) [
 		"run-shell -b "+quote(shellWord(tmux)+" rename-window -t "+tmuxSession+": ended"))
 }
 
+// wrapper starts a program in its pane and stays until tmux has read all that it
+// printed: tmux throws away what it has not read when the pane's process ends. It
+// asks its terminal whether it is well, and tmux answers when it has come to the
+// question (T18). A ^C is the program's alone.
+const wrapper = `trap : INT QUIT
+"$@"
+status=$?
+command -p stty raw -echo min 0 time 20
+printf '\033[5n'
+tries=0
+while [ $tries -lt 50 ]; do
+	tries=$((tries+1))
+	case "$(command -p dd bs=64 count=1 2>/dev/null)" in *'[0n'*|'') break;; esac
+done
+exit $status`
+
+// startWrapper has the program wait for its first viewer.
+const startWrapper = `"$1" -S "$2" wait-for ` + startSignal + `; shift 2
+` + wrapper
+
 // program is what tmux starts in the pane. tmux starts two words or more without
-// a shell.
+// a shell of its own.
 func program(tmux, socket string, spec wire.TerminalSpec, path string) []string {
 	argv := append([]string{path}, spec.Args...)
-	switch {
-	case spec.StartOnAttach:
-		const wait = `"$0" -S "$1" wait-for ` + startSignal + ` && shift && exec "$@"`
-		return append([]string{"/bin/sh", "-c", wait, tmux, socket}, argv...)
-	case len(argv) == 1:
-		return append([]string{"/bin/sh", "-c", `exec "$0"`}, argv...)
+	if spec.StartOnAttach {
+		return append([]string{"/bin/sh", "-c", startWrapper, "sh", tmux, socket}, argv...)
 	}
-	return argv
+	return append([]string{"/bin/sh", "-c", wrapper, "sh"}, argv...)
+}
+
+// signalled tells the signal in a status of the wrapper: a shell has no other way
+// to pass it on.
+func signalled(status int) int {
+	if status > 128 && status <= 128+64 {
+		return status - 128
+	}
+	return 0
 }
 
 // separate keeps tmux from taking the end of a word for the end of a command.

@@ -132,5 +132,6 @@ func (p *tmuxPane) rejoin(ctx context.Context, s sink) error {
 		client.finish()
 		return err
 	}
+	s.answer("") // has the typist type what the client before us took with it
 	return nil
 }

@@ -37,6 +37,9 @@ type tmuxPane struct {
 	stopped bool           // leave or kill was called
 	left    bool
 	exit    *wire.TerminalExit
+
+	typedBy    *controlClient // who has what is unanswered
+	unanswered [][]byte       // keys that tmux has not answered for
 }
 
 var _ backend = (*tmuxPane)(nil)
@@ -196,6 +199,9 @@ func (p *tmuxPane) status(ctx context.Context, client *controlClient) (dead bool
 	}
 	exit.Status, _ = strconv.Atoi(fields[1]) // empty after a signal
 	exit.Signal, _ = strconv.Atoi(fields[2]) // empty after an exit
+	if signal := signalled(exit.Status); signal > 0 {
+		exit.Status, exit.Signal = 0, signal
+	}
 	return true, exit, fields[1] != "" || fields[2] != "", nil
 }
 
@@ -224,20 +230,62 @@ func (p *tmuxPane) write(ctx context.Context, b []byte) error {
 			return err
 		}
 	}
-	if len(b) > maxSmall {
+	if err := p.typeAgain(ctx, client); err != nil {
+		return err
+	}
+	switch {
+	case len(b) == 0:
+		return nil
+	case len(b) > maxSmall:
 		return p.paste(ctx, client, b)
 	}
+	p.mu.Lock()
+	p.unanswered = append(p.unanswered, b)
+	p.mu.Unlock()
+	return p.typeKeys(ctx, client, b)
+}
+
+// typeKeys sends keys and, unless there are many on their way, does not wait.
+func (p *tmuxPane) typeKeys(ctx context.Context, client *controlClient, b []byte) error {
 	command := make([]byte, 0, len(b)*3+32)
 	command = append(command, "send-keys -t "+tmuxSession+" -H"...)
 	for i := range b {
 		command = hex.AppendEncode(append(command, ' '), b[i:i+1])
 	}
-	if client.outstanding() < maxPending {
-		_, err := client.send(nil, string(command))
-		return err
+	calls, err := client.send(func([]reply) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.unanswered = p.unanswered[1:]
+	}, string(command))
+	switch {
+	case errors.Is(err, errGone):
+		return nil // they are typed again
+	case err == nil && client.outstanding() >= maxPending:
+		_, err = calls[0].wait(ctx)
 	}
-	_, err := client.ask(ctx, string(command))
+	if errors.Is(err, errGone) {
+		return nil
+	}
 	return err
+}
+
+// typeAgain types what an earlier control client took with it: tmux answers
+// every command that it has run before it lets a client go.
+func (p *tmuxPane) typeAgain(ctx context.Context, client *controlClient) error {
+	p.mu.Lock()
+	again := p.unanswered
+	same := p.typedBy == client
+	p.typedBy = client
+	p.mu.Unlock()
+	if same {
+		return nil
+	}
+	for _, b := range again {
+		if err := p.typeKeys(ctx, client, b); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // paste types by a buffer of tmux, a hundred times as fast (T13). What was typed

@@ -205,9 +205,30 @@ func (t *terminal) typeOut() {
 	}
 }
 
+// applyKeys types. While tmux has let go of us and not taken us back yet, it
+// waits: nothing of a command that was not sent whole has an effect.
 func (t *terminal) applyKeys(k *keystroke) error {
 	ctx, cancel := context.WithTimeout(context.Background(), commandLimit)
 	defer cancel()
+	for {
+		err := t.applyOnce(ctx, k)
+		if !errors.Is(err, errGone) {
+			return err
+		}
+		retry := time.NewTimer(retryEvery)
+		select {
+		case <-t.over:
+			retry.Stop()
+			return err
+		case <-ctx.Done():
+			retry.Stop()
+			return err
+		case <-retry.C:
+		}
+	}
+}
+
+func (t *terminal) applyOnce(ctx context.Context, k *keystroke) error {
 	var err error
 	switch {
 	case k.start:
