@@ -70,6 +70,9 @@ func (p *painter) row(r, next *row) int {
 	i := 0
 	for i < len(cells) {
 		c := cells[i]
+		if c.width() == 2 && (i+1 == len(cells) || !cells[i+1].isStub()) {
+			c.ch = glyph(' ', 1) // half of it was overwritten
+		}
 		if !c.empty() {
 			i += p.character(c, i, len(cells))
 			continue
@@ -93,7 +96,7 @@ func (p *painter) row(r, next *row) int {
 			}
 			p.number(n, 'C')
 		case joined:
-			if n == 1 && next.startsWide() { // it did not fit here
+			if n == 1 && next.startsWide() && p.blankAs(c.style, next.cells[0].style) { // it did not fit here
 				if c.style != 0 || dirty {
 					p.pen(c.style)
 					p.number(n, 'X')
@@ -118,6 +121,12 @@ func (p *painter) row(r, next *row) int {
 	}
 	p.pen(0)
 	return len(cells)
+}
+
+// blankAs reports whether a column without content looks the same in two styles.
+func (p *painter) blankAs(a, b uint32) bool {
+	x, y := p.screen.styles.list[a], p.screen.styles.list[b]
+	return x.bg == y.bg && x.flags&blankFlags == y.flags&blankFlags
 }
 
 // character paints one cell and tells how many columns it took.

@@ -54,7 +54,7 @@ func step(q quirks) *rapid.Generator[string] {
 		case 15:
 			return fmt.Sprintf("\x1b[%d%s", n(0, 6), pick("@", "P", "X", "L", "M", "S", "T"))
 		case 16:
-			return pick("\x1bD", "\x1bE", "\x1bM", "\x1bH", "\x1b[g", "\x1b[3g", "\x1b=", "\x1b>", "\x84", "\xc2\x85", "\x1b[m\x1b#8")
+			return pick("\x1bD", "\x1bE", "\x1bM", "\x1bH", "\x1b[g", "\x1b[3g", "\x1b=", "\x1b>", "\x84", "\xc2\x85", "\x1b]8;;\a\x1b[m\x1b#8")
 		case 17:
 			top := n(1, 6)
 			return fmt.Sprintf("\x1b[%d;%dr", top, top+n(1, 6))
@@ -90,7 +90,7 @@ func step(q quirks) *rapid.Generator[string] {
 				list = append(list, "\x1b[3J")
 			}
 			if !q.rename {
-				list = append(list, "\x1bkname\x1b\\", "\x1b[>5u", "\x1b[<u", "\x1b[=3;2u", "\x1b[>4;2m", "\x1b[?2031h", "\x1b]4;1;#ff0000\a", "\x1b]11;rgb:1/2/3\a", "\x1b]104\a", "\x1b[22;0t", "\x1b[23t")
+				list = append(list, "\x1bkname\x1b\\", "\x1b[>5u", "\x1b[<u", "\x1b[=3;2u", "\x1b[>4;2m", "\x1b[?2031h", "\x1b]4;1;#ff0000\a", "\x1b]11;rgb:1/2/3\a", "\x1b]104\a")
 			}
 			return pick(list...)
 		}

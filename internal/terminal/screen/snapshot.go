@@ -22,6 +22,10 @@ func (s *Screen) Snapshot(historyLines, maxBytes int) []byte {
 		p.savedOf(s.primary, "\x1b[?1049h")
 		p.text("\x1b[r\x1b[H\x1b[2J")
 		p.rows(s.alternate.rows)
+	} else if s.alternate.saved != (saved{}) { // it outlives the screen
+		p.text("\x1b[?1047h")
+		p.savedOf(s.alternate, "\x1b7")
+		p.text("\x1b[?1047l")
 	}
 	p.place(s.buf)
 	p.regionOf(s.buf)
