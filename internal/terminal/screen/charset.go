@@ -36,6 +36,16 @@ func (c *charsets) translate(r rune) rune {
 	return r
 }
 
+// keeps reports whether a text that is printed stays what it is.
+func (c *charsets) keeps(text string) bool {
+	for _, r := range text {
+		if c.translate(r) != r {
+			return false
+		}
+	}
+	return true
+}
+
 // replacements are pairs: an ASCII character and what stands for it.
 func replacements(set byte) []rune {
 	switch set {

@@ -147,16 +147,12 @@ func (s *Screen) clearTabs(what int) {
 func (s *Screen) save() {
 	b := s.buf
 	b.saved = saved{x: b.x, y: b.y, pen: s.pen, charset: s.charsets.active}
-	b.saved.pen.link = 0
 }
 
-// restore brings back all but the link, which is not part of a pen's looks.
 func (s *Screen) restore() {
 	b := s.buf
 	b.x, b.y = b.saved.x, b.saved.y
-	open := s.pen.link
 	s.pen = b.saved.pen
-	s.pen.link = open
 	s.penChanged()
 	s.charsets.active = b.saved.charset
 	s.restrict()

@@ -138,12 +138,7 @@ func (s *Screen) columns(x, n int) {
 // align fills the screen with E, a test pattern.
 func (s *Screen) align() {
 	s.moveTo(0, 0)
-	st := s.pen
-	st.ulStyle, st.ul, st.link = 0, 0, 0
-	if st.flags&underline != 0 {
-		st.ulStyle = 1
-	}
-	n := s.styles.number(st)
+	n := s.penStyle()
 	for _, r := range s.buf.rows[s.buf.y:] {
 		fill(r.cells, cell{glyph('E', 1), n})
 		r.wrapped = false

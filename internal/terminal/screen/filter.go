@@ -33,7 +33,7 @@ type Filter struct {
 	decoder decoder
 	unit    []byte // what is kept back
 	st      bool   // the unit is a string whose end may still be ESC \
-	long    mode   // what happens to the rest of a long sequence
+	long    rest   // what happens to the rest of a long sequence
 	begun   bool   // parser has been set up, and a sequence is open
 	verdict verdict
 	inner   []byte // controls that a sequence had inside, which work all the same
@@ -50,10 +50,10 @@ const (
 	query
 )
 
-type mode uint8
+type rest uint8
 
 const (
-	hold mode = iota
+	hold rest = iota
 	passing
 	dropping
 )
@@ -187,10 +187,12 @@ func (f *Filter) take(b byte) bool {
 	if !retry {
 		f.unit = append(f.unit, b)
 	}
+	st := f.parser.state
 	if c >= 0 {
 		f.parser.step(c, f)
 	}
 	if f.parser.state == ground {
+		f.ended(st)
 		f.close(0)
 		return !retry
 	}
@@ -242,7 +244,7 @@ func (f *Filter) again() bool {
 	st := f.parser.state
 	f.parser.step(0x1b, f)
 	if f.long == hold && (st == oscString || st == dcsPass || st == dcsIgnore || st == otherString || st == nameString) {
-		f.unit = append(f.unit, 0x1b)
+		f.unit = append(f.unit[:0], 0x1b)
 		f.ended(st)
 		f.st = true
 		return true

@@ -137,6 +137,7 @@ func (s *Screen) showAlternate(on, withCursor bool) {
 		s.primary.x, s.primary.y = s.alternate.x, s.alternate.y
 		s.alternate = newBuffer(s.cols, s.rows)
 		s.alternate.saved = kept
+		s.keyboards[1] = nil
 		s.buf = s.primary
 	}
 	if withCursor {

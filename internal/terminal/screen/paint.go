@@ -47,6 +47,10 @@ func (p *painter) link(n uint32) {
 	p.dst = append(append(append(p.dst, ';'), l.uri...), "\x1b\\"...)
 }
 
+// blankFlags are seen on a column that nothing was written to: erasing cannot
+// paint them, a space can.
+const blankFlags = inverse | blink | strike | overline | underline | protected
+
 // row paints a row whose cursor stands at its start, or at the end of the row
 // before if that goes on here, and ends with a default pen. next is the row that
 // follows: if it goes on this one, the last column is filled, so that the next
@@ -57,7 +61,7 @@ func (p *painter) row(r, next *row) int {
 	joined := next.wrapped
 	dirty := false // the row did not start with default cells
 	if r.wrapped && len(cells) > 0 {
-		if cells[0].empty() {
+		if cells[0].empty() || cells[0].width() == 0 { // nothing that would wrap
 			p.dst = append(p.dst, " \b\x1b[X"...)
 		} else {
 			dirty = s.styles.list[cells[0].style].bg != 0
@@ -66,8 +70,17 @@ func (p *painter) row(r, next *row) int {
 	i := 0
 	for i < len(cells) {
 		c := cells[i]
+		if c.width() == 2 && (i+1 == len(cells) || !cells[i+1].isStub()) {
+			c.ch = glyph(' ', 1) // half of it was overwritten
+		}
 		if !c.empty() {
 			i += p.character(c, i, len(cells))
+			continue
+		}
+		if s.styles.list[c.style].flags&blankFlags != 0 {
+			p.pen(c.style)
+			p.dst = append(p.dst, ' ')
+			i++
 			continue
 		}
 		end := i + 1
@@ -83,9 +96,13 @@ func (p *painter) row(r, next *row) int {
 			}
 			p.number(n, 'C')
 		case joined:
-			if n == 1 && next.startsWide() {
+			if n == 1 && next.startsWide() && p.blankAs(c.style, next.cells[0].style) { // it did not fit here
+				if c.style != 0 || dirty {
+					p.pen(c.style)
+					p.number(n, 'X')
+				}
 				p.pen(0)
-				return i // it did not fit here
+				return i
 			}
 			p.pen(c.style)
 			for range n {
@@ -104,6 +121,12 @@ func (p *painter) row(r, next *row) int {
 	}
 	p.pen(0)
 	return len(cells)
+}
+
+// blankAs reports whether a column without content looks the same in two styles.
+func (p *painter) blankAs(a, b uint32) bool {
+	x, y := p.screen.styles.list[a], p.screen.styles.list[b]
+	return x.bg == y.bg && x.flags&blankFlags == y.flags&blankFlags
 }
 
 // character paints one cell and tells how many columns it took.

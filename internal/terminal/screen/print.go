@@ -85,8 +85,7 @@ func (s *Screen) join(r *row, c rune) {
 		at--
 	}
 	one := &r.cells[at]
-	if one.empty() {
-		one.ch = glyph(c, 1)
+	if one.empty() { // there is nothing that it could join
 		return
 	}
 	text := s.text(*one)

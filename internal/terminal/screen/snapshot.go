@@ -22,6 +22,10 @@ func (s *Screen) Snapshot(historyLines, maxBytes int) []byte {
 		p.savedOf(s.primary, "\x1b[?1049h")
 		p.text("\x1b[r\x1b[H\x1b[2J")
 		p.rows(s.alternate.rows)
+	} else if s.alternate.saved != (saved{}) { // it outlives the screen
+		p.text("\x1b[?1047h")
+		p.savedOf(s.alternate, "\x1b7")
+		p.text("\x1b[?1047l")
 	}
 	p.place(s.buf)
 	p.regionOf(s.buf)
@@ -30,12 +34,11 @@ func (s *Screen) Snapshot(historyLines, maxBytes int) []byte {
 		p.savedOf(s.buf, "\x1b7")
 	}
 	p.modes()
-	p.charsets()
 	p.cursor()
 	p.unfinished()
 	tail := p.dst
 
-	p.dst = nil
+	p = painter{screen: s}
 	p.text("\x18\x1bc\x1b[20l") // ends a sequence that was cut, then resets
 	p.colors()
 	p.text("\x1b]2;")
@@ -230,7 +233,8 @@ func (p *painter) private(mode int, final byte) {
 	p.dst = append(strconv.AppendInt(p.dst, int64(mode), 10), final)
 }
 
-func (p *painter) charsets() {
+// designated sets the character sets.
+func (p *painter) designated() {
 	c := p.screen.charsets
 	for level, set := range c.sets {
 		if set != 0 {
@@ -238,8 +242,15 @@ func (p *painter) charsets() {
 		}
 	}
 	p.text([...]string{"", "\x0e", "\x1bn", "\x1bo"}[c.level])
+}
+
+// charsets also sees to a set in use that is not the one designated, as after
+// ESC 8: only that brings it back. The cursor is to follow.
+func (p *painter) charsets() {
+	p.designated()
+	c := p.screen.charsets
 	if c.active != c.sets[c.level] && c.active == p.screen.buf.saved.charset {
-		p.text("\x1b8") // only this brings it back; the cursor follows
+		p.text("\x1b8")
 		p.style = p.screen.styles.number(p.screen.buf.saved.pen)
 	}
 }
@@ -249,31 +260,39 @@ func (p *painter) charsets() {
 // that a mark which follows joins it and the next one wraps as it would have.
 func (p *painter) cursor() {
 	s, b := p.screen, p.screen.buf
-	top := 0
+	top, x := 0, min(b.x, s.cols)
 	if s.modes.origin {
-		p.text("\x1b[?6h")
 		top = b.top
 	}
-	if s.modes.insert {
-		p.text("\x1b[4h")
-	}
 	w := s.joins
-	last := cell{ch: nullCell}
 	if w == 0 && b.x >= s.cols {
 		w = 1
 		if b.row().cells[s.cols-1].isStub() {
 			w = 2
 		}
 	}
-	if w > 0 && b.x >= w {
-		last = b.row().cells[min(b.x, s.cols)-w]
+	var last cell
+	if w > 0 && x >= w {
+		last = b.row().cells[x-w]
 	}
-	if w == 0 || last.width() != w || last.empty() && b.x < s.cols {
+	lone := last.width() == 0 && !last.empty()
+	again := w > 0 && (last.width() == w || lone) && (b.x >= s.cols || !last.empty())
+	before := !again || s.charsets.keeps(s.text(last))
+	if before {
+		p.charsets()
+	}
+	if s.modes.origin {
+		p.text("\x1b[?6h")
+	}
+	if s.modes.insert {
+		p.text("\x1b[4h")
+	}
+	if !again {
 		p.moveTo(min(b.x, s.cols-1), b.y-top)
 		p.pen(s.penStyle())
 		return
 	}
-	p.moveTo(min(b.x, s.cols)-w, b.y-top)
+	p.moveTo(x-w, b.y-top)
 	p.pen(last.style)
 	if s.modes.insert {
 		p.number(w, 'P')
@@ -287,6 +306,12 @@ func (p *painter) cursor() {
 		}
 	}
 	p.pen(s.penStyle())
+	if s.joins == 0 {
+		p.text("\x00") // nothing joins it
+	}
+	if !before {
+		p.designated()
+	}
 }
 
 // unfinished opens a sequence that is so long that its start has been passed to
