@@ -193,7 +193,9 @@ func (d *driver) history(ctx context.Context, start wire.TurnStart) (wire.TurnSt
 			if inputs[it.ID] {
 				return start, nil // what lies behind is not answered yet
 			}
-			if item := wire.HistoryItem(it); item != nil {
+			if compacted := wire.CompactedHistory(it); compacted != nil {
+				start.History = compacted
+			} else if item := wire.HistoryItem(it); item != nil {
 				start.History = append(start.History, item)
 			}
 		}

@@ -65,6 +65,11 @@ func (r *Runner) route(w http.ResponseWriter, req *http.Request) {
 		r.method(w, req, methods{http.MethodGet: func() { r.stream(w, req, s) }})
 	case "mcp/execute":
 		r.method(w, req, methods{http.MethodPost: func() { r.executeTool(w, req, s) }})
+	case "skills":
+		// Servers of before 0.12 fill their menu from it; a newer one asks its host.
+		r.method(w, req, methods{http.MethodGet: func() { writeJSON(w, 200, map[string]any{"skills": []any{}}) }})
+	case "skills/resolve":
+		r.method(w, req, methods{http.MethodPost: func() { r.resolveSkill(w, req, s) }})
 	case "reset-state":
 		r.method(w, req, methods{http.MethodPost: func() { r.reset(w, req, s, core.ResetState) }})
 	case "agent-cache/reset":
@@ -177,6 +182,22 @@ func (r *Runner) sessionEvent(w http.ResponseWriter, req *http.Request, session 
 	default:
 		r.forward(w, req, func(q core.Req) core.Event { return core.Control{Req: q, Session: session, Kind: typ} })
 	}
+}
+
+func (r *Runner) resolveSkill(w http.ResponseWriter, req *http.Request, session string) {
+	body, ok := readObject(w, req)
+	if !ok {
+		return
+	}
+	name, named := stringOrNull(body["name"])
+	arguments, texts := stringOrNull(body["arguments"])
+	if !named || name == "" || !texts {
+		writeError(w, http.StatusBadRequest, "invalid_request", "A skill has a name, and arguments that are text.")
+		return
+	}
+	r.forward(w, req, func(q core.Req) core.Event {
+		return core.ResolveSkill{Req: q, Session: session, Name: name, Arguments: arguments}
+	})
 }
 
 func (r *Runner) reset(w http.ResponseWriter, req *http.Request, session string, kind core.ResetKind) {

@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -122,4 +123,49 @@ func TestAProgramAsksThePolicies(t *testing.T) {
 	require.Equal(t, wire.PolicyDeny, (<-verdicts).Action)
 	e.nextOf("response.completed")
 	require.Equal(t, `PHASE_TOOL_CALL {"name":"bash"}`, w.server.judged[0])
+}
+
+func TestASkillIsResolved(t *testing.T) {
+	w := newWorld(t)
+	w.server.spec = &wire.Spec{Name: "agent", Harness: "acp:live", Skills: []wire.Skill{{Name: "review", Text: "Read $ARGUMENTS."}}}
+	w.start()
+	for body, want := range map[string]string{
+		`{"name":"review","arguments":"a.go"}`: `200 {"meta_text":"Read a.go."}`,
+		`{"name":"none"}`:                      `404 {"available":["review"],"detail":"The agent \"agent\" has no skill named \"none\".","error":"skill_not_found"}`,
+		`{"name":""}`:                          `400`,
+		`{"name":"review","arguments":1}`:      `400`,
+		`[]`:                                   `400`,
+	} {
+		status, got := w.do("POST", "/v1/sessions/S/skills/resolve", body)
+		require.Contains(t, fmt.Sprint(status, " ", got), want)
+	}
+	status, got := w.do("GET", "/v1/sessions/S/skills", "")
+	require.Equal(t, `200 {"skills":[]}`, fmt.Sprint(status, " ", got))
+}
+
+// A program is given a compaction in the place of what it sums up.
+func TestACompactionStandsForWhatWasBefore(t *testing.T) {
+	user := func(id, text string) wire.Item {
+		return wire.Item{ID: id, Type: "message", Role: "user", Content: json.RawMessage(`[{"type":"input_text","text":"` + text + `"}]`)}
+	}
+	for compaction, want := range map[string][]string{
+		`{"id":"c","type":"compaction","summary":"in short"}`:                                                                   {"Sum up our conversation", `"text":"in short"`, `"text":"after"`},
+		`{"id":"c","type":"compaction","summary":"s","compacted_messages":[{"type":"message","role":"user","content":"kept"}]}`: {`"kept"`, `"text":"after"`},
+		`{"id":"c","type":"compaction","summary":"odd","compacted_messages":"x"}`:                                               {"Sum up our conversation", `"text":"odd"`, `"text":"after"`},
+	} {
+		w := newWorld(t)
+		w.server.spec = &wire.Spec{Name: "agent", Harness: "acp:chat"}
+		var c wire.Item
+		require.NoError(t, json.Unmarshal([]byte(compaction), &c))
+		w.server.items["S"] = []wire.Item{user("a", "before"), c, user("b", "after"), user("u1", "say x")}
+		w.start()
+		e := w.stream("S")
+		w.send("S", "u1", "say x")
+		e.nextOf("response.completed")
+		require.Len(t, w.harness.history, len(want))
+		for n, words := range want {
+			require.Contains(t, w.harness.history[n], words)
+		}
+		w.stop()
+	}
 }

@@ -27,8 +27,8 @@ func TestARunnerWithoutWorkLeaves(t *testing.T) {
 	w.connect(1)
 	left := w.retires(t.Context())
 	select {
-	case <-left:
-		require.FailNow(t, "it left while a turn ran")
+	case err := <-left:
+		require.FailNow(t, "it left while a turn ran", "%v", err)
 	case <-time.After(300 * time.Millisecond):
 	}
 	status, _ := w.do("POST", "/v1/sessions/S/events", `{"type":"interrupt"}`)

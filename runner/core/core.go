@@ -94,6 +94,8 @@ func (c *Core) handle(ev Event) {
 		c.onDelete(ev)
 	case Reset:
 		c.onReset(ev)
+	case ResolveSkill:
+		c.onResolveSkill(ev)
 	case Retire:
 		c.onRetire(ev)
 	case RequestGone:

@@ -172,6 +172,8 @@ func (p *player) parse(t *testing.T, a args) Event {
 		return ToolResult{Req: p.req, Session: s, CallID: a.arg(1), Output: a.get("output")}
 	case "! native":
 		return Frame{Session: s, Turn: a.arg(1), Native: a.arg(2)}
+	case "> skill":
+		return ResolveSkill{Req: p.req, Session: s, Name: a.arg(1), Arguments: a.get("args")}
 	case "> retire":
 		return Retire{Req: p.req}
 	case "> tools":
@@ -313,6 +315,10 @@ func spec(a args) *wire.Spec {
 		}
 		if p[0] == "terminal" {
 			s.Terminals = append(s.Terminals, wire.Declared{Name: p[1]})
+		}
+		if p[0] == "skill" {
+			name, text, _ := strings.Cut(p[1], ":")
+			s.Skills = append(s.Skills, wire.Skill{Name: name, Text: text, Dir: a.get("dir")})
 		}
 	}
 	return s

@@ -238,7 +238,9 @@ func brief(body json.RawMessage) string {
 		Error  string `json:"error"`
 		Object string `json:"object"`
 		Spec   *wire.Spec
-		Reason string `json:"reason"`
+		Reason string   `json:"reason"`
+		Text   string   `json:"meta_text"`
+		Has    []string `json:"available"`
 		Result struct {
 			Output string `json:"output"`
 		} `json:"result"`
@@ -259,6 +261,12 @@ func brief(body json.RawMessage) string {
 	}
 	if b.Result.Output != "" {
 		return fmt.Sprintf("%q", b.Result.Output)
+	}
+	if b.Text != "" {
+		return fmt.Sprintf("%q", b.Text)
+	}
+	if b.Has != nil {
+		return fmt.Sprint(b.Error, " of ", b.Has)
 	}
 	if b.Reason != "" {
 		return b.Error + " " + b.Reason

@@ -128,6 +128,8 @@ type session struct {
 	stopped  []string     // queued items that a stop cancels when the turn has ended
 	steering steering     // messages that the open turn was sent
 	calls    []clientCall // of the open turn, that wait for a client
+	dangling []string     // calls of the open turn that have no output
+	cut      bool         // the open turn was interrupted
 	closing  *closing     // a delete or reset that waits for the program's end
 
 	named      bool   // a request named it in its path
@@ -151,6 +153,7 @@ type session struct {
 	readers    []ToolCall // readings of the inbox that wait for their turn
 	reading    *reading
 	askers     []*asker          // that wait for its agent, or for a terminal of it
+	skillAsks  []ResolveSkill    // that wait for its agent
 	readOn     *uint64           // the tunnel by which its stream was opened last
 	owed       []json.RawMessage // events about terminals for the next reader
 }
@@ -188,7 +191,10 @@ func (s *session) isNamed(item string) bool {
 }
 
 func (s *session) isOurs(it wire.Item) bool {
-	return isDeadLetter(it) || slices.ContainsFunc(s.Turns, func(t turnMark) bool {
+	if isDeadLetter(it) {
+		return true
+	}
+	return slices.ContainsFunc(s.Turns, func(t turnMark) bool {
 		return it.ResponseID == t.Response || it.StreamMessageID != "" && hasTurn(it.StreamMessageID, t.ID)
 	})
 }
@@ -347,9 +353,10 @@ func (t *turn) hear(out *wire.Outgoing) {
 		return
 	}
 	var item struct {
+		Role    string          `json:"role"`
 		Content json.RawMessage `json:"content"`
 	}
-	if json.Unmarshal(out.ItemData, &item) == nil {
+	if json.Unmarshal(out.ItemData, &item) == nil && item.Role == "assistant" {
 		t.Text += wire.Text(item.Content)
 	}
 }

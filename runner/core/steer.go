@@ -32,7 +32,7 @@ func (id identity) settings() settings {
 
 // steer sends the open turn what waits, as far as it may join.
 func (c *Core) steer(s *session) {
-	if !s.live || s.closing != nil || len(s.waiting) > 0 || len(s.stopped) > 0 || s.Open.asks() {
+	if !s.live || s.closing != nil || s.cut || s.Open.asks() {
 		return
 	}
 	if traits, _ := c.cfg.Traits(s.warm); !traits.Steer || s.steering.as != s.Identity.settings() {

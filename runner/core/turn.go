@@ -113,6 +113,7 @@ func (c *Core) onFrame(f Frame) {
 
 func (c *Core) store(s *session, out wire.Outgoing) {
 	c.record(wire.Record{Kind: wire.RecOut, Session: s.id, Turn: turnOf(out), Out: &out})
+	s.note(out)
 	c.effect(Store{Session: s.id, Out: out})
 }
 
@@ -134,6 +135,9 @@ func (c *Core) onTurnEnded(ev TurnEnded) {
 	s := c.sessions[ev.Session]
 	if note := ending(ev); note != "" {
 		c.store(s, textItem(s.Open, ev.N, note))
+	}
+	if s.cut && ev.End.Outcome == wire.Cancelled {
+		c.mark(s)
 	}
 	c.endTurn(s, ev.End)
 	c.advance(s)
@@ -162,7 +166,7 @@ func (c *Core) endTurn(s *session, end wire.TurnEnd) {
 	end = normalized(end)
 	c.record(wire.Record{Kind: wire.RecEnded, Session: s.id, Turn: s.Open.ID, End: &end})
 	s.live, s.held, s.view.outcome = false, false, nil
-	s.steering, s.calls = steering{}, nil
+	s.steering, s.calls, s.dangling, s.cut = steering{}, nil, nil, false
 	if ids := slices.DeleteFunc(s.stopped, func(id string) bool { return !s.isQueued(id) }); len(ids) > 0 {
 		c.endItems(s, ids, wire.TurnEnd{Outcome: wire.Cancelled})
 	}

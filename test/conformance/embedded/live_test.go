@@ -76,6 +76,46 @@ func (v *viewer) until(typ, words string) map[string]any {
 	return nil
 }
 
+// A user calls a skill by its name: the runner says what it means, and the
+// program gets that as a message.
+func TestASkillIsAMessage(t *testing.T) {
+	s := testkit.NewServer(t)
+	runner := testkit.NewRunner(t, s.URL)
+	for name, text := range map[string]string{
+		"config.yaml":           "name: helper\nexecutor: {harness: acp:shell}\n",
+		"skills/count/SKILL.md": "---\ndescription: Counts.\n---\nprintf 'counted %s' '$ARGUMENTS'",
+	} {
+		path := filepath.Join(s.State, "server", "agents", "helper", filepath.FromSlash(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	}
+	runner.Start()
+	s.WaitOnline()
+	session := s.NewSession("helper")
+	command := func(name string) (int, string) {
+		t.Helper()
+		status, body, err := s.Do(http.MethodPost, "/v1/sessions/"+session+"/events", map[string]any{
+			"type": "slash_command", "data": map[string]any{"kind": "skill", "name": name, "arguments": "to ten"},
+		})
+		require.NoError(t, err)
+		return status, string(body)
+	}
+	status, body := command("count")
+	require.Equal(t, 503, status, "nobody has the session yet: %s", body)
+	s.Settled(testkit.Patience, session, s.Send(session, "true"))
+	status, body = command("none")
+	require.Equal(t, 400, status)
+	require.Contains(t, body, `there are [\"count\"]`)
+	status, body = command("count")
+	require.Equal(t, 202, status, body)
+	var ack struct {
+		ItemID string `json:"item_id"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(body), &ack))
+	outcome := s.Settled(testkit.Patience, session, ack.ItemID)[0]
+	require.Equal(t, "counted to ten", s.Answer(session, outcome.Response))
+}
+
 // A turn asks its client, the policies and a human, and takes a message that
 // came while it worked: on the wire, by the built program.
 func TestATurnThatAsksAndIsTold(t *testing.T) {
