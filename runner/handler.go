@@ -20,7 +20,16 @@ const maxBody = 16 << 20
 
 // Handler serves the runner's endpoints (sessions.md 2). Requests reach it by
 // the tunnel, which has authenticated the server.
-func (r *Runner) Handler() http.Handler { return http.HandlerFunc(r.route) }
+func (r *Runner) Handler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		// A stream is open for as long as there is a connection, and says nothing
+		// of anybody's work.
+		if path := req.URL.Path; path != "/health" && !strings.HasSuffix(path, "/stream") {
+			defer r.active.enter()()
+		}
+		r.route(w, req)
+	})
+}
 
 // route finds the endpoint by the parts of the path. The path is already
 // decoded and may hold anything, so it is taken as it is: no cleaning, no
@@ -151,6 +160,14 @@ func (r *Runner) sessionEvent(w http.ResponseWriter, req *http.Request, session 
 		r.forward(w, req, func(q core.Req) core.Event { ev.Req = q; return ev })
 	case "approval":
 		ev, err := decodeAnswer(body)
+		if err != nil {
+			writeError(w, http.StatusBadRequest, "invalid_input", err.Error())
+			return
+		}
+		ev.Session = session
+		r.forward(w, req, func(q core.Req) core.Event { ev.Req = q; return ev })
+	case "tool_result":
+		ev, err := decodeToolResult(body)
 		if err != nil {
 			writeError(w, http.StatusBadRequest, "invalid_input", err.Error())
 			return

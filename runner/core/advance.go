@@ -15,7 +15,7 @@ const patientScans = 3
 // changed something ends here; calling it when nothing changed does nothing.
 func (c *Core) advance(s *session) {
 	c.finishTurns(s)
-	if s.closing != nil || !s.hasWork() {
+	if s.closing != nil || c.retired || !s.hasWork() {
 		return
 	}
 	in := plan.Inputs{
@@ -69,7 +69,9 @@ func (c *Core) carryOut(s *session, steps []plan.Step) {
 			if step.Row == 6 {
 				c.awaitInit(s)
 			}
-		case plan.Running, plan.Reassert:
+		case plan.Running:
+			c.steer(s)
+		case plan.Reassert:
 			// The status of the stream is kept current by whoever changes it.
 		case plan.Drop:
 			c.drop(s)

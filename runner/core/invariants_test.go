@@ -48,8 +48,8 @@ func newChecks() checks {
 	}
 }
 
-// booted: a new process begins.
-func (w *world) booted() {
+// forget: a new process begins.
+func (w *world) forget() {
 	w.records = nil
 	clear(w.edges)
 	w.identityBooted()

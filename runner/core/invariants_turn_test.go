@@ -46,7 +46,7 @@ func (w *world) turnBatch(ev Event, records []wire.Record) {
 	opened := 0
 	for _, r := range records {
 		same := r.Kind == wire.RecCursor && r.Cursor == w.cursors[r.Session]
-		w.must(!w.twice || same, "I14", "the same listing again changes %s", line{r})
+		w.must(!w.twice || same, "I14", "the same listing again changes %s", said{it: r})
 		if r.Kind == wire.RecOpened {
 			opened++
 		}
@@ -79,12 +79,12 @@ func (w *world) turnRecord(ev Event, r wire.Record) {
 }
 
 // cursorMoves checks that a cursor passes no message that is work: of a session
-// that the journal knew, beyond its old place, not answered elsewhere. A native
-// program reads its own.
+// that the journal knew, beyond its old place, not answered elsewhere. A program
+// in a terminal reads its messages itself.
 func (w *world) cursorMoves(ev Scanned, r wire.Record) {
 	s := w.core.sessions[r.Session]
 	old := w.cursors[r.Session]
-	if s == nil || ev.Restarted || s.view.foreign || w.core.native(s) || old == "" || old != ev.After {
+	if s == nil || ev.Restarted || s.view.foreign || old == "" || old != ev.After || w.inTerminals(r.Session) {
 		return
 	}
 	for n, it := range ev.Items {
@@ -95,6 +95,20 @@ func (w *world) cursorMoves(ev Scanned, r wire.Record) {
 			w.must(s.isQueued(it.ID) || s.isNamed(it.ID) || w.outcomes[it.ID] > 0, "I14", "the cursor of %s passes %s", r.Session, it.ID)
 		}
 	}
+}
+
+// inTerminals tells whether a session runs in a terminal, or may have run in
+// one: an override is heard of late, and forgotten by a reset.
+func (w *world) inTerminals(session string) bool {
+	truth := w.server.sessions[session]
+	harnesses := []string{truth.override}
+	if node := w.server.trees[truth.agent].Find(truth.sub); node != nil {
+		harnesses = append(harnesses, node.Harness)
+	}
+	return slices.ContainsFunc(harnesses, func(h string) bool {
+		traits, _ := modelTraits(wire.Canon(h))
+		return traits.Native
+	})
 }
 
 // answeredElsewhere tells whether an answer follows that is not ours: another

@@ -214,7 +214,8 @@ row S206 a send into a turn
 row S207 a send to a busy child without an entry
 row S208 a send to an idle child
 row S211 a send to a new child
-row S212 a name that is taken
+row S212 a child with a number
+row S212 a number that is taken
 row S218 a message that a turn names
 row S219 a message that is queued
 row S226 an operation that was answered
@@ -254,6 +255,7 @@ row a scan of a session that was deleted
 row a scan that a forward has overtaken
 row a scan under older caches
 row a send whose child cannot be looked for
+row a title that is taken
 row a turn ends
 row a turn ends for a delete or reset
 row a turn ends for a stop

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
 
@@ -33,8 +34,34 @@ func TestInvariants(t *testing.T) {
 func anyWorld(t *rapid.T, m mix, counts *tally) {
 	counts.worlds++
 	w := newWorld(t, m, counts)
+	defer w.unfinished()
 	t.Repeat(map[string]func(*rapid.T){"act": func(*rapid.T) { w.act() }})
 	w.settle()
+	w.done = true
+}
+
+// unfinished shows the dialogue of a world that did not come to its end.
+func (w *world) unfinished() {
+	if !w.done {
+		w.t.Logf("as a script:\n\n# %s\n%s", w.mix.name, dialogue{w})
+	}
+}
+
+// dialogue is rendered only if somebody reads it: most worlds that fail are on
+// the way to a smaller one.
+type dialogue struct{ *world }
+
+func (d dialogue) String() string { return d.tell() }
+
+// TestWorldsAreScripts: what a world tells of itself, played as a script, is what
+// happened. So the dialogue of one that fails can be put under testdata.
+func TestWorldsAreScripts(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		w := newWorld(rt, mixes[rapid.IntRange(0, len(mixes)-1).Draw(rt, "mix")], newTally())
+		rt.Repeat(map[string]func(*rapid.T){"act": func(*rapid.T) { w.act() }})
+		w.settle()
+		require.Equal(rt, w.tell(), scenario{text: w.tell()}.play(t))
+	})
 }
 
 // TestOrderOfReads is the first half of I2 by itself: in whatever order a session

@@ -26,6 +26,8 @@ func (w *world) situations(ev Event) {
 		}
 	case ChildFound:
 		w.tally.hit("row " + w.sendOf(ev))
+	case ChildCreated:
+		w.createdOf(ev)
 	case ChildrenRead:
 		w.childrenOf(ev)
 	}
@@ -226,8 +228,6 @@ func (w *world) sendOf(ev ChildFound) string {
 		return "S211 a send to a new child"
 	case ev.Child.Labels[labelClosed] == "true":
 		return "S122 a send to a closed child"
-	case s.ordinal != 0:
-		return "S212 a name that is taken"
 	}
 	work := w.kids[ev.Child.ID].Work
 	switch {
@@ -243,6 +243,22 @@ func (w *world) sendOf(ev ChildFound) string {
 		return "S63 S202 a send to a child whose result is not read"
 	}
 	return "S206 a send into a turn"
+}
+
+// createdOf notes what the making of a child meets.
+func (w *world) createdOf(ev ChildCreated) {
+	p := w.core.sessions[ev.Session]
+	if p == nil || p.sendOf(ev.Key) == nil {
+		return
+	}
+	switch s := p.sendOf(ev.Key); {
+	case errors.Is(ev.Err, wire.ErrConflict) && s.ordinal != 0:
+		w.tally.hit("row S212 a number that is taken")
+	case errors.Is(ev.Err, wire.ErrConflict):
+		w.tally.hit("row a title that is taken")
+	case ev.Err == nil && s.ordinal != 0:
+		w.tally.hit("row S212 a child with a number")
+	}
 }
 
 // childrenOf notes what a listing of children meets.

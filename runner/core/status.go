@@ -268,6 +268,7 @@ func (c *Core) parentWaits(op *statusOp, parent string) bool {
 		return false
 	}
 	c.refuseDelivery(op, "missing_parent_inbox", "The parent session has not been here yet.")
+	c.refusedEnd(c.session(op.ev.Session))
 	return true
 }
 

@@ -34,6 +34,7 @@ func (c *Core) begin(s *session, items []string, made json.RawMessage) {
 	c.open(s, spec.Name, items, made)
 	s.live = true
 	s.warm = harness
+	s.steering = steering{as: s.Identity.settings()}
 	s.turnBegan()
 	c.publishStatus(s)
 	c.publishInProgress(s, s.Open)
@@ -41,7 +42,7 @@ func (c *Core) begin(s *session, items []string, made json.RawMessage) {
 		Session: s.id, Turn: s.Open.ID, Response: s.Open.Response,
 		Harness: harness, Agent: spec.Name, Prompt: spec.Prompt, SpecDir: spec.Dir,
 		Model: first(s.Identity.Model, spec.Model), Effort: s.Identity.Effort,
-		Workspace: s.Identity.Workspace, Inputs: s.Open.harnessInputs(), Tools: toolSchemas(spec),
+		Workspace: s.Identity.Workspace, Inputs: s.Open.harnessInputs(), Tools: append(toolSchemas(spec), s.Open.Tools...),
 		Native: s.nativeOf(harness),
 	}})
 }
@@ -90,6 +91,10 @@ func (c *Core) onFrame(f Frame) {
 		c.askHuman(s, f.Ask)
 	case f.Native != "":
 		c.noteNative(s, f.Native)
+	case f.Consumed != "":
+		c.took(s, f.Consumed)
+	case f.Policy != nil:
+		c.judge(s, f.Policy)
 	case f.Item != nil && c.asked(s, f):
 	case ok:
 		c.store(s, out)
@@ -154,11 +159,10 @@ const saidNothing = "(no output)"
 
 // endTurn frees the slot: here, exactly once, whatever failed.
 func (c *Core) endTurn(s *session, end wire.TurnEnd) {
-	if end.Outcome == wire.Failed && end.Error == nil {
-		end.Error = &wire.TurnError{Code: wire.CodeInternal, Message: "The turn failed without saying why."}
-	}
+	end = normalized(end)
 	c.record(wire.Record{Kind: wire.RecEnded, Session: s.id, Turn: s.Open.ID, End: &end})
 	s.live, s.held, s.view.outcome = false, false, nil
+	s.steering, s.calls = steering{}, nil
 	if ids := slices.DeleteFunc(s.stopped, func(id string) bool { return !s.isQueued(id) }); len(ids) > 0 {
 		c.endItems(s, ids, wire.TurnEnd{Outcome: wire.Cancelled})
 	}

@@ -327,6 +327,7 @@ func (w *world) seen() {
 
 // wipe loses the journal: what is left is what the server has.
 func (w *world) wipe() {
+	w.say("wipe")
 	w.journal = nil
 	w.wiped()
 	w.boot()

@@ -40,10 +40,14 @@ func (w *world) answer(faulty bool) {
 	case Scan:
 		w.scan(e, q, faulty)
 	case CloseHarness:
+		boots := w.boots
 		for _, p := range slices.Clone(w.programs) {
-			if p.session == e.Session && p.closing {
+			if p.session == e.Session && p.closing && w.boots == boots {
 				w.end(p, wire.Cancelled)
 			}
+		}
+		if w.boots != boots {
+			return // nobody is left to hear of it
 		}
 		ev := HarnessClosed{Session: e.Session}
 		if faulty {
@@ -136,8 +140,9 @@ func (w *world) scan(e Scan, q asked, faulty bool) {
 	}
 	live := w.core.sessions[o.Session]
 	suppressed := live != nil && live.init.kind == plan.SuppressInit // that holds for the first one only
+	boots := w.boots
 	w.step(ev)
-	if !suppressed && ev.SnapshotErr == nil && ev.ItemsErr == nil && !w.calm && w.rarely(6, "the same again") {
+	if w.boots == boots && !suppressed && ev.SnapshotErr == nil && ev.ItemsErr == nil && !w.calm && w.rarely(6, "the same again") {
 		w.tally.hit("answer Scanned twice")
 		w.twice = true
 		w.step(ev)

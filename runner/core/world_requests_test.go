@@ -81,7 +81,7 @@ func (w *world) requested(name string) bool {
 		if tunnel > 0 && w.rarely(5, "an old connection") {
 			tunnel--
 		}
-		w.step(StreamOpened{Session: s.id, Tunnel: tunnel})
+		w.numbered(StreamOpened{Session: s.id, Tunnel: tunnel})
 	case "request gone":
 		for r, q := range w.requests {
 			if q.kind == "init" || q.kind == "control" || q.kind == "read" || q.kind == "status" {
@@ -131,7 +131,7 @@ func (w *world) status(s *stored) {
 		ev.Completed = true
 	case 2:
 		ev.Status = "failed"
-		ev.Error = &wire.TurnError{Code: "boom", Message: "it broke"}
+		ev.Error = &wire.TurnError{Code: "boom", Message: "it boom"}
 	case 3:
 		ev.Outcome = wire.Cancelled
 	case 4:

@@ -176,7 +176,10 @@ func isUser(it wire.Item) bool { return it.Type == "message" && it.Role == "user
 func (s *stored) summary() wire.ChildSummary {
 	c := wire.ChildSummary{
 		ID: s.id, Title: s.sub + ":" + s.title, Tool: s.sub, SessionName: s.title, AgentName: "name-" + s.agent,
-		Status: s.taskStatus(), Busy: s.busy || s.status == "running", Labels: map[string]string{}, ErrorCode: s.code, ErrorMessage: "it " + s.code,
+		Status: s.taskStatus(), Busy: s.busy || s.status == "running", Labels: map[string]string{}, ErrorCode: s.code,
+	}
+	if s.code != "" {
+		c.ErrorMessage = "it " + s.code
 	}
 	for k, v := range s.labels {
 		c.Labels[k] = v

@@ -10,7 +10,7 @@ import (
 // settle lets the world become quiet: a good server, a connection, every
 // question answered, every program ended, every forwarder heard.
 func (w *world) settle() {
-	w.note("--- everything comes to rest")
+	w.say("// everything comes to rest")
 	w.calm = true
 	for _, id := range w.server.order {
 		w.server.sessions[id].archived = false

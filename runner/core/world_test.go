@@ -3,7 +3,6 @@ package core
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 
 	"pgregory.net/rapid"
@@ -21,6 +20,7 @@ import (
 //	world_requests_test.go what the server and the forwarders ask
 //	world_answers_test.go  answers to the core's questions, and their faults
 //	world_settle_test.go   the end: everything comes to rest
+//	world_tell_test.go     what happened, as a script
 type world struct {
 	t     *rapid.T
 	mix   mix
@@ -28,8 +28,11 @@ type world struct {
 	core  *Core
 
 	journal []wire.Record // what a restart folds
-	ids     int
+	made    int           // ids that the core was given
+	ids     int           // others
 	req     Req
+	boots   int
+	never   bool // the last event was lost with a process, before it was committed
 	tokens  int
 	gen     uint64
 	up      bool
@@ -41,6 +44,9 @@ type world struct {
 	timers   []TimerFired
 	programs []*program
 	requests map[Req]*request
+
+	dialogue []said
+	done     bool
 
 	checks
 }
@@ -101,52 +107,20 @@ func (w *world) must(ok bool, invariant, format string, args ...any) {
 	}
 }
 
-func (w *world) note(format string, args ...any) { w.t.Logf(format, args...) }
-
-// line renders what happens, when somebody reads it.
-type line struct{ it any }
-
-func (l line) String() string {
-	switch it := l.it.(type) {
-	case wire.Record:
-		return "  " + renderRecord(it)
-	case Effect:
-		return "  " + renderEffect(it)
-	}
-	v := reflect.ValueOf(l.it)
-	text := v.Type().Name()
-	for n := range v.NumField() {
-		if f := v.Field(n); !f.IsZero() {
-			text += fmt.Sprintf(" %s=%s", v.Type().Field(n).Name, encodeAny(f.Interface()))
-		}
-	}
-	return text
-}
-
-func encodeAny(v any) string {
-	if err, ok := v.(error); ok {
-		return err.Error()
-	}
-	if _, ok := v.(*wire.Spec); ok {
-		return "..."
-	}
-	return string(encode(v))
-}
-
 func (w *world) boot() {
 	w.core = New(Config{
 		Runner: "me", LaunchBudget: DefaultLaunchBudget, Traits: modelTraits,
-		NewID: func() string { w.ids++; return fmt.Sprintf("%012d", w.ids) },
+		NewID: func() string { w.made++; return fmt.Sprint(w.made) },
 	})
 	if err := w.core.Restore(w.journal); err != nil {
 		w.t.Fatalf("journal: %v", err)
 	}
-	w.note("--- a new process")
+	w.boots++
 	w.open, w.timers, w.up = nil, nil, false
 	w.programs = nil
 	clear(w.requests)
 	w.server.runnerGone()
-	w.booted()
+	w.forget()
 	w.step(Restored{})
 }
 
@@ -169,18 +143,20 @@ func modelTraits(h string) (wire.Traits, bool) {
 // commit, and then nothing of the step ever was; or after it, and then only some
 // of the effects.
 func (w *world) step(ev Event) {
-	w.note("%s", line{ev})
-	kind := fmt.Sprintf("event %T", ev)
-	w.tally.hit(kind)
+	w.tally.hit(kindOf(ev))
 	w.situations(ev)
 	w.before(ev)
+	w.say(ev)
+	said, made := len(w.dialogue), w.made
 	out := w.core.Step(1_000_000, ev)
 	carried := len(out.Effects)
 	dies := false
 	if !w.calm && len(out.Records) > 0 {
 		if w.rarely(70, "crash before commit") {
 			w.tally.hit("crash before commit")
+			w.dialogue[said-1].never, w.made = true, made
 			w.boot()
+			w.never = true
 			return
 		}
 		if w.rarely(70, "crash after commit") {
@@ -191,19 +167,24 @@ func (w *world) step(ev Event) {
 	w.journal = append(w.journal, out.Records...)
 	w.batch(ev, out.Records)
 	for _, r := range out.Records {
-		w.note("%s", line{r})
+		w.say(r)
 		w.observe(ev, r)
 	}
 	for _, e := range out.Effects[:carried] {
-		w.note("%s", line{e})
+		w.say(e)
 		w.effect(ev, e)
 		w.carry(e)
 	}
 	if dies {
+		for _, e := range out.Effects[carried:] {
+			w.say(e)
+		}
+		w.say(fmt.Sprintf("// it dies, and the last %d of these never happen", len(out.Effects)-carried))
 		w.boot()
-		return
+	} else {
+		w.after(ev, out)
 	}
-	w.after(ev, out)
+	w.never = false
 }
 
 // carry does what an effect asks for.
@@ -263,7 +244,17 @@ func (w *world) request(kind, session, item string, make func(Req) Event) {
 	w.req++
 	ev := make(w.req)
 	w.requests[w.req] = &request{kind: kind, session: session, item: item, ev: ev}
+	w.req--
+	w.numbered(ev)
+}
+
+// numbered steps an event that has a number of its own among the requests.
+func (w *world) numbered(ev Event) {
+	w.req++
 	w.step(ev)
+	if w.never {
+		w.req--
+	}
 }
 
 // token is a text that occurs nowhere else.
@@ -296,4 +287,7 @@ func (w *world) checkpoint() {
 		}
 	}
 	w.journal = records
+	w.say("checkpoint")
 }
+
+func kindOf(ev Event) string { return fmt.Sprintf("event %T", ev) }
