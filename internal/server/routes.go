@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 
 	"github.com/outrunner/outrunner/internal/server/store"
+	"github.com/outrunner/outrunner/internal/web"
 )
 
 // handler is a handler that returns its refusal.
@@ -20,13 +21,15 @@ func (s *Server) routes() http.Handler {
 		}
 	}
 	mux.Handle("GET /v1/runners/{runner_id}/tunnel", s.tunnels)
+	for _, pattern := range []string{"GET /{$}", "GET /c/", "GET /assets/", "GET /favicon.svg"} {
+		mux.Handle(pattern, web.Handler())
+	}
 	return s.guardPanics(s.safety(s.authenticated(mux)))
 }
 
 // serverRoutes are those that are about no session.
 func (s *Server) serverRoutes() map[string]handler {
 	return map[string]handler{
-		"GET /{$}":                           s.root,
 		"GET /health":                        s.health,
 		"GET /.well-known/omnigent.json":     s.wellKnown,
 		"GET /api/version":                   s.apiVersion,
