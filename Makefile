@@ -49,6 +49,24 @@ lint: $(LINT) ## format, vet on three systems, golangci-lint
 	@for tag in crashpoints interop; do echo "vet $$tag"; CGO_ENABLED=0 go vet -tags $$tag ./...; done
 	@echo "golangci-lint"; $(LINT) run --build-tags interop ./...
 
+WEB := internal/web/app
+
+# The pages' tools come from the npm registry; the program itself needs none of
+# them, since what they build is committed.
+web: $(WEB)/node_modules/.package-lock.json ## build the pages from internal/web/app into internal/web/dist
+	npm --prefix $(WEB) run build
+
+web-check: ## lint and test the pages, and see that what is committed is what they build
+	npm --prefix $(WEB) ci --no-audit --no-fund
+	npm --prefix $(WEB) run lint
+	npm --prefix $(WEB) test
+	npm --prefix $(WEB) run build
+	@if [[ -n $$(git status --porcelain -- internal/web/dist) ]]; then \
+		git status --short -- internal/web/dist; echo "internal/web/dist is not what the source builds: run make web and commit it"; exit 1; fi
+
+$(WEB)/node_modules/.package-lock.json: $(WEB)/package-lock.json
+	npm --prefix $(WEB) ci --no-audit --no-fund
+
 cover: ## coverage, per function, in cover.out
 	go test -coverpkg=./... -coverprofile=cover.out ./...
 	go tool cover -func=cover.out | tail -n 1

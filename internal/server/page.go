@@ -1,7 +1,6 @@
 package server
 
 import (
-	"io"
 	"net/http"
 	"strings"
 )
@@ -30,10 +29,4 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 	}
 	s.pages.ServeHTTP(w, r)
 	return nil
-}
-
-// plainPage stands where no pages are built in.
-func plainPage(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = io.WriteString(w, "This is an outrunner server. Talk to it with:  outrunner send --agent shell 'uname -a'\n")
 }

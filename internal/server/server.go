@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/outrunner/outrunner/internal/server/store"
+	"github.com/outrunner/outrunner/internal/web"
 	"github.com/outrunner/outrunner/tunnel"
 )
 
@@ -64,7 +65,7 @@ func Open(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{cfg: cfg, log: cfg.Log, token: token, epoch: fmt.Sprintf("%d-%s", os.Getpid(), store.NewID()[:8]),
-		catalog: &catalog{dir: agents, log: cfg.Log}, hub: newHub(), pages: http.HandlerFunc(plainPage), blobs: blobs{filepath.Join(cfg.Dir, filesFolder)}}
+		catalog: &catalog{dir: agents, log: cfg.Log}, hub: newHub(), pages: web.Handler(), blobs: blobs{filepath.Join(cfg.Dir, filesFolder)}}
 	s.events, s.tunnels = s.eventHandlers(), s.newTunnels()
 	if s.db, err = store.Open(cfg.DB, s.hub.committed); err != nil {
 		return nil, err

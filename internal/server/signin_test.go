@@ -126,7 +126,7 @@ func TestNoSignInAtHome(t *testing.T) {
 	s := newSite(t)
 	res, _ := s.raw("GET", "/c/x", nil, map[string]string{"Accept": "text/html"})
 	require.Equal(t, 200, res.StatusCode)
-	for path, want := range map[string]int{"/v1/x": 404, "/api/x": 404, "/auth/x": 404, "/healthy": 200, "/health/x": 404, "/.well-known/x": 404} {
+	for path, want := range map[string]int{"/v1/x": 404, "/api/x": 404, "/auth/x": 404, "/health/x": 404, "/.well-known/x": 404} {
 		res, _ := s.raw("GET", path, nil, nil)
 		require.Equal(t, want, res.StatusCode, path)
 	}
