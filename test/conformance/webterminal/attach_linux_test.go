@@ -32,8 +32,9 @@ func TestAttachFromATerminal(t *testing.T) {
 		p.types("clear; stty size\r")
 		return strings.Contains(p.text(), "\n40 120\n") || strings.HasPrefix(p.text(), "40 120\n")
 	}, testkit.Is("the program does not learn the new size"))
-	p.types("sleep 100\r")
-	p.types("\x03echo inter-$((40+2))\r") // a signal for the program there, not for attach
+	p.types("sleep 100\r\x03") // a signal for the program there, not for attach
+	p.shows(`\^C`)
+	p.types("echo inter-$((40+2))\r")
 	p.shows(`(?m)^inter-42$`)
 	pid := p.pid("first")
 	p.types("\x1d")
@@ -111,7 +112,8 @@ func TestAttachIsEnded(t *testing.T) {
 	gone := w.sits(append(at(w.server.URL), session)...)
 	gone.shows(`(?m)^\$$`)
 	require.NoError(t, gone.slave.Close())
-	require.NoError(t, gone.master.Close()) // the window is closed
+	require.NoError(t, gone.master.Close()) // the window is closed, when its reader has let go of it
+	w.open(session, "terminal_sh_main").types("\r")
 	code, said := gone.ends()
 	require.Equal(t, 130, code, said)
 	require.Len(t, w.lists(session), 1, "the terminal stays")
