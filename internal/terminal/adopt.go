@@ -74,7 +74,7 @@ func (m *Manager) adoptOne(ctx context.Context, path string) (*terminal, error) 
 	t.started = true // by its first viewer, or by the one who attaches now, who says so again
 	pane := m.newPane(t, environment(m.cfg.Environ, spec, t.generation))
 	t.back = pane
-	if err := pane.rejoin(ctx, t); err != nil {
+	if err := pane.reconnect(t); err != nil {
 		if errors.Is(err, errGone) {
 			return nil, f.remove()
 		}

@@ -381,6 +381,9 @@ func (p *tmuxPane) command(ctx context.Context, args ...string) *exec.Cmd {
 func (p *tmuxPane) kill(ctx context.Context) error {
 	defer p.stop(false).hangUp()
 	if _, err := os.Lstat(p.socket); errors.Is(err, os.ErrNotExist) {
+		// There is no server, or somebody has cleared its socket away; then it still
+		// hears the client that it has.
+		_, _ = p.current().send(nil, "kill-server")
 		return nil
 	}
 	out, err := p.command(ctx, "kill-server").CombinedOutput()
