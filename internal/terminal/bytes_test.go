@@ -82,12 +82,13 @@ func TestEveryPrintedByteArrives(t *testing.T) {
 	want := "caf\xe9 \xe9\x6f\xbc\xa2 \xf0\x9f\x99\x82 \xc3\xbc \xff\xfe end"
 	for _, plain := range []bool{false, true} {
 		m, _ := startManager(t, Config{Plain: plain})
-		script := `read x; printf '<'; `
+		script := `echo ready; read x; printf '<'; `
 		for i := range len(want) {
 			script += fmt.Sprintf(`printf '\%03o'; `, want[i])
 		}
 		made := launch(t, m, shell("a", script+`printf '>'; sleep 1000`))
 		b := look(t, m, made, 80, 24)
+		b.shows(t, "ready")
 		b.keys("\r")
 		eventually(t, func() bool { return bytes.Contains([]byte(b.rawText()), []byte(">")) })
 		require.Contains(t, b.rawText(), "<"+want+">")
@@ -102,8 +103,9 @@ func TestAProgramReadsNoClipboard(t *testing.T) {
 		m, _ := startManager(t, Config{Clipboard: may})
 		script := filepath.Join(t.TempDir(), "output")
 		require.NoError(t, os.WriteFile(script, []byte("<"+kept+write+read+">"), 0o600))
-		made := launch(t, m, shell("a", `read x; cat "$1"; sleep 1000`, script))
+		made := launch(t, m, shell("a", `echo ready; read x; cat "$1"; sleep 1000`, script))
 		b := look(t, m, made, 80, 24)
+		b.shows(t, "ready")
 		b.keys("\r")
 		b.shows(t, ">")
 		want := "<" + kept

@@ -206,10 +206,14 @@ func (p *tmuxPane) status(ctx context.Context, client *controlClient) (dead bool
 }
 
 func (p *tmuxPane) alive(ctx context.Context) (bool, error) {
-	client := p.current()
-	dead, _, _, err := p.status(ctx, client)
+	dead, _, _, err := p.status(ctx, p.current())
 	if errors.Is(err, errGone) {
-		return false, nil
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.exit != nil {
+			return false, nil
+		}
+		return false, err // only this client has gone, as far as we know (T33)
 	}
 	if dead {
 		select {
