@@ -83,7 +83,7 @@ func (p *page) live(ctx context.Context) {
 				return
 			}
 		}
-		ws, _, err := websocket.Dial(ctx, p.url, &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {p.origin}}}) //nolint:bodyclose // the library has
+		ws, _, err := websocket.Dial(ctx, p.url, &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {p.origin}}})
 		if err != nil {
 			continue // a browser sees 1006
 		}
