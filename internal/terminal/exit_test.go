@@ -69,6 +69,16 @@ func TestAnExitIsTold(t *testing.T) {
 	}
 }
 
+// tmux may be late to run its hook, or never do; we find the end all the same.
+func TestAnEndIsFoundWithoutTheHook(t *testing.T) {
+	m, book := startManager(t, Config{})
+	made := launch(t, m, shell("a", "echo ready; read x; exit 7"))
+	tmuxSays(t, made, "set-hook", "-uw", "-t", "main", "pane-died")
+	require.NoError(t, m.Type(context.Background(), "s1", made.ID(), "", []string{"Enter"}))
+	eventually(t, func() bool { return len(book.of("exited")) == 1 })
+	require.Equal(t, 7, book.of("exited")[0].Exit.Status)
+}
+
 func TestAProgramThatEndsAtOnceFailsTheLaunch(t *testing.T) {
 	for _, plain := range []bool{false, true} {
 		m, book := startManager(t, Config{Plain: plain})
