@@ -30,6 +30,7 @@ const (
 // labelling is what the server is being told of a child.
 type labelling struct {
 	stamping bool              // the dispatch of a task that is given out when it is there
+	stamped  bool              // so it was: who read of a dispatch before may know an older one
 	open     map[string]string // labels that it is told of
 	next     map[string]string // and is told then
 }
