@@ -35,6 +35,9 @@ type labelling struct {
 	next     map[string]string // and is told then
 }
 
+// dispatching tells whether the server is being told of a dispatch.
+func (l labelling) dispatching() bool { return l.stamping || l.open[labelDispatch] != "" }
+
 // patch has the server label a child. It is told one thing at a time, so that
 // none overtakes another: a dispatch, or a receipt, that comes late would be
 // taken for what was said last.

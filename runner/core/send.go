@@ -211,7 +211,7 @@ func (c *Core) toExisting(p *session, s *send, busy bool) {
 	kid := c.session(s.child)
 	w := kid.Child.Work
 	switch {
-	case kid.labels.stamping || kid.labels.open[labelDispatch] != "", w != nil && (w.State == workLaunching || w.State == workStamped):
+	case kid.labels.dispatching(), w != nil && (w.State == workLaunching || w.State == workStamped):
 		c.endSend(p, s, "Error: the sub-agent is still starting its turn; retry in a moment")
 	case w != nil && (w.State == workRunning || w.State == workWaiting), w == nil && busy:
 		s.steer = true
