@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -107,6 +108,32 @@ func TestClosingFromAPage(t *testing.T) {
 	require.Equal(t, shell, again.ID)
 	fresh := w.open(session, shell)
 	fresh.shows("$\n")
+}
+
+// What a deleted session leaves of its terminals is nothing, also when its runner
+// hears of it later.
+func TestTheTerminalsOfADeletedSession(t *testing.T) {
+	t.Parallel()
+	w, _, tunnel := newCutWorld(t)
+	for _, cut := range []bool{false, true} {
+		session := w.server.NewSession("helper")
+		row := w.makes(session, "sh", "u-ab12cd")
+		p := w.open(session, shell)
+		pid := p.pid()
+		if cut {
+			tunnel.Refuse()
+			testkit.Until(t, testkit.Patience, func() bool { return !w.server.Online() }, testkit.Is("the tunnel is not cut"))
+		}
+		status, raw, err := w.server.Do(http.MethodDelete, "/v1/sessions/"+session, nil)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusOK, status, string(raw))
+		tunnel.Heal()
+		require.Equal(t, websocket.StatusCode(4404), p.ends().Code)
+		testkit.Until(t, testkit.Patience, func() bool {
+			_, err := os.Stat(filepath.Dir(row.Metadata.Socket))
+			return os.IsNotExist(err) && syscall.Kill(pid, 0) != nil
+		}, testkit.Is("something is left of the terminal"))
+	}
 }
 
 // Whatever is restarted, the page comes back by itself to the same program, with
