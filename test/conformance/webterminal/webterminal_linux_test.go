@@ -140,7 +140,11 @@ func TestTheTerminalsOfADeletedSession(t *testing.T) {
 // the screen as it was.
 func TestThePageComesBack(t *testing.T) {
 	t.Parallel()
-	w, _, p := begun(t)
+	w, _, tunnel := newCutWorld(t)
+	session := w.server.NewSession("helper")
+	w.makes(session, "sh", "u-ab12cd")
+	p := w.open(session, shell)
+	p.shows("$\n")
 	pid := p.pid()
 	p.types("echo written before\r")
 	p.shows("\nwritten before")
@@ -152,13 +156,15 @@ func TestThePageComesBack(t *testing.T) {
 		p.shows("\nwritten before")
 		require.Equal(t, pid, p.pid(), what)
 	}
+	comesBack("a tunnel that is cut", tunnel.Cut)
 	comesBack("a server that is asked to stop", func() {
 		w.server.Process.Signal(syscall.SIGTERM)
 		require.Zero(t, w.server.Process.Wait(testkit.Patience))
 		w.server.Start()
 	})
 	p.mu.Lock()
-	require.Equal(t, websocket.StatusServiceRestart, p.closes[0].Code)
+	require.Equal(t, websocket.StatusTryAgainLater, p.closes[0].Code)
+	require.Equal(t, websocket.StatusServiceRestart, p.closes[1].Code)
 	p.mu.Unlock()
 	comesBack("a server that is killed", func() {
 		w.server.Kill()
