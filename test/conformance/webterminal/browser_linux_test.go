@@ -36,7 +36,6 @@ type page struct {
 	done   chan struct{} // closed when it dials no more
 	cols   int
 	rows   int
-	slow   int // bytes a second that it reads; 0 = all that comes
 
 	mu     sync.Mutex
 	screen *screen.Screen
@@ -82,7 +81,7 @@ func (p *page) live(ctx context.Context) {
 				return
 			}
 		}
-		ws, _, err := websocket.Dial(ctx, p.url, &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {p.origin}}}) //nolint:bodyclose // the library has
+		ws, _, err := websocket.Dial(ctx, p.url, &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {p.origin}}})
 		if err != nil {
 			continue // a browser sees 1006
 		}
