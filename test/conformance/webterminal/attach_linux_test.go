@@ -42,6 +42,10 @@ func TestAttachFromATerminal(t *testing.T) {
 	require.Zero(t, code, said)
 	require.Contains(t, said, "detached; the program goes on, come back with: ")
 
+	show := testkit.Run(t, testkit.Options{}, "sessions", "show", session, "--server", w.server.URL)
+	require.Zero(t, show.Wait(testkit.Patience), show.Stderr)
+	require.Regexp(t, `(?m)^terminals +sh:main$`, show.Stdout.String())
+
 	reader := w.sits(append(at(w.server.URL), session, "sh", "--read-only", "--detach-key", "ctrl-a")...)
 	reader.shows(`(?m)^inter-42$`)
 	reader.types("echo never-$((40+2))\r\x1d")
