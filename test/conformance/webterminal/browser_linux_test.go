@@ -29,14 +29,14 @@ const scrollback = 20000
 
 // page is a terminal in a browser.
 type page struct {
-	t        *testing.T
-	url      string // of the attach endpoint
-	origin   string
-	cancel   context.CancelFunc
-	done     chan struct{} // closed when it dials no more
-	cols     int
-	rows     int
-	slow     int // bytes a second that it reads; 0 = all that comes
+	t      *testing.T
+	url    string // of the attach endpoint
+	origin string
+	cancel context.CancelFunc
+	done   chan struct{} // closed when it dials no more
+	cols   int
+	rows   int
+	slow   int // bytes a second that it reads; 0 = all that comes
 
 	mu     sync.Mutex
 	screen *screen.Screen
