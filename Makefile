@@ -14,7 +14,7 @@ BENCHTIME ?= 2000x
 
 export GOLANGCI_LINT_CACHE := $(CURDIR)/.cache/golangci
 
-.PHONY: help run build cross test properties lint cover fuzz mutants interop bench
+.PHONY: help run build cross test properties lint cover fuzz mutants interop bench unit browser
 
 help: ## what can be made
 	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -29,8 +29,18 @@ cross: ## compile for every platform that is promised
 	@for p in $(PLATFORMS); do echo "build $$p"; \
 		CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go build -o /dev/null ./...; done
 
-test: ## every test, with the race detector, in a random order
+test: ## every test: those of make unit, then those of make browser
+	@$(MAKE) --no-print-directory unit
+	@$(MAKE) --no-print-directory browser
+
+unit: ## every test that needs no browser, with the race detector, in a random order
 	@go test -race -shuffle=on -timeout 5m ./...
+
+# What a failed test leaves, pictures of its pages above all, is in .cache/browser.
+browser: ## the web pages in a real Chromium, which is installed if it is missing
+	@test/browser/setup.sh
+	@rm -rf .cache/browser && mkdir -p .cache/browser
+	@go test -C test/browser -count=1 -timeout 10m -parallel 4 -artifacts -outputdir $(CURDIR)/.cache/browser ./...
 
 properties: ## the core's invariants in WORLDS (100000) random worlds; SEED repeats a run
 	@go test -count=1 -timeout 2h -run '^(TestInvariants|TestOrderOfReads)$$' ./runner/core -worlds $(WORLDS) $(if $(SEED),-rapid.seed $(SEED))
@@ -51,7 +61,8 @@ lint: $(LINT) ## format, vet on three systems, golangci-lint
 		if [[ -n $$unformatted ]]; then echo "run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
 	@for os in linux darwin windows; do echo "vet $$os"; CGO_ENABLED=0 GOOS=$$os go vet ./...; done
 	@for tag in crashpoints interop; do echo "vet $$tag"; CGO_ENABLED=0 go vet -tags $$tag ./...; done
-	@echo "golangci-lint"; $(LINT) run --build-tags interop ./...
+	@echo "vet test/browser"; go vet -C test/browser ./...
+	@echo "golangci-lint"; $(LINT) run --build-tags interop ./...; cd test/browser; $(CURDIR)/$(LINT) run ./...
 
 WEB := internal/web/app
 

@@ -22,8 +22,8 @@ const actWithin = 60 * time.Second
 type tab struct {
 	*watch
 	t    *testing.T
-	ctx  context.Context
-	base string // of its server
+	ctx  context.Context //nolint:containedctx // to chromedp, a context is a tab
+	base string          // of its server
 }
 
 // size is that of a tab, in pixels.
@@ -92,7 +92,7 @@ func value[T any](p *tab, expression string) T {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, actWithin)
 	defer cancel()
-	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 	require.NoError(p.t, err, expression)
 	return v
 }

@@ -27,6 +27,7 @@ type watch struct {
 	host string // the only one that it may ask
 
 	mu    sync.Mutex
+	more  string // and this one
 	log   []string
 	wrong []string
 	seen  map[network.RequestID]string // URLs
@@ -71,10 +72,8 @@ func (w *watch) see(event any) {
 		w.asks(e.RequestID, e.Request.URL)
 	case *network.EventWebSocketCreated:
 		w.asks(e.RequestID, e.URL)
-	case *network.EventResponseReceived:
-		w.told[e.Response.URL] = int64(e.Response.Status)
-	case *network.EventWebSocketHandshakeResponseReceived:
-		w.told[w.seen[e.RequestID]] = int64(e.Response.Status)
+	case *network.EventResponseReceivedExtraInfo: // also of an answer that the page must not see
+		w.told[w.seen[e.RequestID]] = e.StatusCode
 	}
 }
 
@@ -83,10 +82,17 @@ func (w *watch) note(text string) { w.log = append(w.log, text) }
 func (w *watch) asks(id network.RequestID, to string) {
 	w.seen[id] = to
 	u, err := url.Parse(to)
-	if err == nil && (u.Scheme == "data" || u.Scheme == "blob" || u.Host == w.host) {
+	if err == nil && (u.Scheme == "data" || u.Scheme == "blob" || u.Host == w.host || u.Host == w.more) {
 		return
 	}
 	w.wrong = append(w.wrong, "it asks "+to)
+}
+
+// also lets the page ask another server.
+func (w *watch) also(base string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.more = newWatch(base).host
 }
 
 // wrongs is what the page did that it must not.
@@ -101,6 +107,13 @@ func (w *watch) status(url string) int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.told[url]
+}
+
+// said tells whether the console of the page has a text.
+func (w *watch) said(text string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return strings.Contains(strings.Join(w.log, "\n"), text)
 }
 
 // enable has Chromium tell what the page does.

@@ -37,7 +37,6 @@ type world struct {
 	t      *testing.T
 	line   *testkit.Proxy
 	runner *testkit.Runner
-	config string // of the runner
 }
 
 // newWorld starts one.
@@ -115,4 +114,10 @@ func (w *world) read(name string) string {
 		require.NoError(w.t, err)
 	}
 	return string(text)
+}
+
+// exists tells whether there is such a file in the workspace.
+func (w *world) exists(name string) bool {
+	_, err := os.Stat(w.file(name))
+	return err == nil
 }
