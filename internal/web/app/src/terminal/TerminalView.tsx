@@ -31,6 +31,7 @@ export function TerminalView({ session, terminal, shown }: Props) {
   const readOnly = useSignal(false);
   const blocked = useSignal(false);
   const offered = useSignal<string | null>(null);
+  const foreign = useSignal<string | null>(null);
   const watches = readOnly.value;
   const isDark = dark.value;
   const isShown = useRef(shown);
@@ -46,7 +47,7 @@ export function TerminalView({ session, terminal, shown }: Props) {
         input: (data) => {
           if (!line.write(data)) blocked.value = true;
         },
-        resize: (cols, rows) => line.resize(cols, rows),
+        room: (cols, rows) => line.resize(cols, rows),
         leave: () => document.querySelector<HTMLElement>('[role=tab][aria-selected=true]')?.focus(),
         copy: (text) =>
           void navigator.clipboard
@@ -62,7 +63,13 @@ export function TerminalView({ session, terminal, shown }: Props) {
         const s = begin();
         s.accept(!watches);
         if (isShown.current && matchMedia('(pointer: fine)').matches) s.term.focus();
-        return { cols: s.term.cols, rows: s.term.rows };
+        foreign.value = null;
+        return s.own;
+      },
+      size: (cols, rows) => {
+        const s = screen.current;
+        s?.resize(cols, rows);
+        foreign.value = s && (s.own.cols !== cols || s.own.rows !== rows) ? `${cols} × ${rows}` : null;
       },
       bytes: (data) => screen.current?.write(data),
       clipboard: (text) => void navigator.clipboard.writeText(text).catch(() => (offered.value = text)),
@@ -91,7 +98,7 @@ export function TerminalView({ session, terminal, shown }: Props) {
       screen.current?.dispose();
       screen.current = null;
     };
-  }, [session, terminal.id, watches, state, blocked, offered]);
+  }, [session, terminal.id, watches, state, blocked, offered, foreign]);
 
   useEffect(() => screen.current?.setDark(isDark), [isDark]);
   useLayoutEffect(() => {
@@ -118,7 +125,7 @@ export function TerminalView({ session, terminal, shown }: Props) {
   };
   return (
     <section
-      class={shown ? 'terminal shown' : 'terminal'}
+      class={shown ? 'terminal-view shown' : 'terminal-view'}
       role="tabpanel"
       aria-label={`Terminal ${terminal.label}`}
       aria-hidden={!shown}
@@ -134,10 +141,16 @@ export function TerminalView({ session, terminal, shown }: Props) {
           {words(s)}
         </span>
         {watches && <span class="line">You only watch</span>}
+        {foreign.value && connected && (
+          <span class="line foreign" data-testid="foreign-size">
+            {foreign.value}, the size of another viewer{watches ? '' : '; type to take yours'}
+          </span>
+        )}
         <span class="grow" />
         <button
           type="button"
           class="quiet small"
+          disabled={s.name === 'closed' && s.ended}
           aria-pressed={watches}
           data-testid="read-only"
           onClick={() => (readOnly.value = !watches)}
