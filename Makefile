@@ -11,10 +11,11 @@ FUZZTIME ?= 60s
 ARGS ?=
 WORLDS ?= 100000
 CHECKS ?= 300
+BENCHTIME ?= 2000x
 
 export GOLANGCI_LINT_CACHE := $(CURDIR)/.cache/golangci
 
-.PHONY: help run build cross test properties lint cover fuzz mutants interop xterm
+.PHONY: help run build cross test properties lint cover fuzz mutants interop xterm bench
 
 help: ## what can be made
 	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -34,6 +35,9 @@ test: ## every test, with the race detector, in a random order
 
 properties: ## the core's invariants in WORLDS (100000) random worlds; SEED repeats a run
 	@go test -count=1 -timeout 2h -run '^(TestInvariants|TestOrderOfReads)$$' ./runner/core -worlds $(WORLDS) $(if $(SEED),-rapid.seed $(SEED))
+
+bench: ## how fast it is, in relation to what it could be (docs/performance.md); BENCHTIME=2000x
+	@go test -run '^$$' -bench . -benchtime $(BENCHTIME) -timeout 20m ./test/bench
 
 # Its programs come from their registries, the first time; its table is printed
 # whatever the outcome.

@@ -162,6 +162,19 @@ func (t *terminals) closeAll(ctx context.Context, session string, tell bool) {
 	}
 }
 
+// running tells whether there is any terminal. Nobody could reach one whose
+// runner has left.
+func (t *terminals) running() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, l := range t.lives {
+		if !l.ended {
+			return true
+		}
+	}
+	return len(t.starting) > 0
+}
+
 // news hears what happens to terminals.
 func (t *terminals) news(n wire.TerminalNews) {
 	switch n.Kind {

@@ -27,7 +27,7 @@ func begun(t *testing.T) (w *world, session string, p *page) {
 	session = w.server.NewSession("helper")
 	w.makes(session, "sh", "u-ab12cd")
 	p = w.open(session, shell)
-	p.shows("$")
+	p.shows("$\n")
 	return w, session, p
 }
 
@@ -63,7 +63,7 @@ func TestATerminalFromAPage(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, status, "the agent does not declare it")
 
 	p := w.open(session, shell, sized(100, 30))
-	p.shows("$")
+	p.shows("$\n")
 	p.types("stty size\r")
 	p.shows("30 100")
 	late := w.listens(session)
@@ -106,7 +106,7 @@ func TestClosingFromAPage(t *testing.T) {
 	again := w.makes(session, "sh", "u-ab12cd")
 	require.Equal(t, shell, again.ID)
 	fresh := w.open(session, shell)
-	fresh.shows("$")
+	fresh.shows("$\n")
 }
 
 // Whatever is restarted, the page comes back by itself to the same program, with
@@ -156,7 +156,7 @@ func TestAPasteOfAMegabyte(t *testing.T) {
 	p.types(fmt.Sprintf("stty raw -echo; echo ready; head -c %d >pasted; stty sane; echo pasted\r", len(paste)))
 	p.shows("\nready")
 	p.types(string(paste))
-	p.shows("pasted\n$")
+	p.shows("pasted\n$\n")
 	got, err := os.ReadFile(w.runner.Path("pasted"))
 	require.NoError(t, err)
 	require.Equal(t, sha256.Sum256(paste), sha256.Sum256(got), "%d bytes of %d", len(got), len(paste))
@@ -169,11 +169,11 @@ func TestAPageThatReadsNothing(t *testing.T) {
 	w, session, p := begun(t)
 	goesOn := p.stops()
 	neighbour := w.open(session, shell)
-	neighbour.shows("$")
+	neighbour.shows("$\n")
 	neighbour.types("seq 1 300000; echo done\r")
-	neighbour.shows("300000\ndone\n$")
+	neighbour.shows("300000\ndone\n$\n")
 	goesOn()
-	p.shows("300000\ndone\n$")
+	p.shows("300000\ndone\n$\n")
 	lines := strings.Split(strings.TrimRight(p.text(), "\n"), "\n")
 	require.Greater(t, len(lines), 20)
 	for n, line := range lines[len(lines)-20 : len(lines)-2] {

@@ -117,7 +117,12 @@ function onBegin(chat: Chat, e: StreamEvent): Chat {
 }
 
 function onEnd(chat: Chat): Chat {
-  return { ...chat, ...rest, drafts: [] };
+  return { ...chat, ...rest, drafts: [], items: chat.items.map(left) };
+}
+
+/** A call that the end of its turn left without a result does not run any more. */
+function left(i: Item): Item {
+  return i.type === 'function_call' && i.status === 'in_progress' ? { ...i, status: 'incomplete' } : i;
 }
 
 function onThought(chat: Chat, e: StreamEvent): Chat {

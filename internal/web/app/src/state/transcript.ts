@@ -1,6 +1,7 @@
 import type { Item } from '../wire/types';
 import { working, type Chat, type Outgoing } from './chat';
 import { filesOf, textOf } from './items';
+import { Texts } from './texts';
 
 /** What the page shows of a conversation, top to bottom. */
 export type Entry =
@@ -37,11 +38,10 @@ export function transcript(chat: Chat): Entry[] {
     if (i.type === 'function_call_output' && i.call_id) outputs.set(i.call_id, i);
     if (i.type === 'function_call' && i.call_id) calls.add(i.call_id);
   }
-  let response: string | undefined;
+  const texts = new Texts(out);
   for (const i of chat.items) {
     if (i.type === 'message' && i.role !== 'user') {
-      addText(out, i.id, textOf(i), response === (i.response_id ?? ''), i.created_at);
-      response = i.response_id ?? '';
+      texts.add(i.id, textOf(i), i.response_id ?? '', i.created_at);
       continue;
     }
     if (i.type === 'function_call_output' && calls.has(i.call_id ?? '')) continue;
@@ -49,21 +49,19 @@ export function transcript(chat: Chat): Entry[] {
     const e = entryOf(i, chat, outputs);
     if (!e) continue;
     out.push(e);
-    response = undefined;
+    if (e.kind !== 'user' && e.kind !== 'note') texts.cut();
   }
   if (chat.thought) {
     out.push({ kind: 'thought', key: 'thought', text: chat.thought, live: chat.drafts.length === 0 });
-    response = undefined;
+    texts.cut();
   }
-  const joins = response !== undefined && response === chat.response;
-  chat.drafts.forEach((d, n) => {
-    addText(out, `draft ${d.message}`, d.text, n > 0 || joins, undefined);
-    const last = out.at(-1);
-    if (last?.kind === 'text') {
+  for (const d of chat.drafts) {
+    const last = texts.add(`draft ${d.message}`, d.text, chat.response ?? '', undefined);
+    if (last) {
       last.live = true;
       last.broken = d.broken;
     }
-  });
+  }
   for (const i of chat.items) {
     if (chat.waiting.has(i.id)) out.push(userEntry(i, true));
   }
@@ -71,37 +69,28 @@ export function transcript(chat: Chat): Entry[] {
   return out;
 }
 
-/**
- * Adds text. A text that was cut at a line's end goes on where it was cut; one
- * that ends within a line was whole, and the next one is a paragraph of its own.
- */
-function addText(out: Entry[], key: string, text: string, joins: boolean, at: number | undefined): void {
-  const last = out.at(-1);
-  if (joins && last?.kind === 'text') {
-    last.text += (last.text.endsWith('\n') ? '' : '\n\n') + text;
-    return;
-  }
-  if (text.trim() === '') return;
-  out.push({ kind: 'text', key, text, live: false, broken: false, at });
-}
-
 function userEntry(i: Item, waits: boolean): Entry {
   return { kind: 'user', key: i.id, text: textOf(i), files: filesOf(i), waits, at: i.created_at };
+}
+
+/** What a runner writes to an agent by itself is told apart from the user's words by its form alone. */
+function systemNote(i: Item): Entry | null {
+  const text = /^\[System: ([^]*)\]$/.exec(textOf(i))?.[1];
+  return text ? { kind: 'note', key: i.id, text: 'The runner wrote to the agent', more: text } : null;
 }
 
 function entryOf(i: Item, chat: Chat, outputs: Map<string, Item>): Entry | null {
   switch (i.type) {
     case 'message':
       if (i.is_meta) return { kind: 'note', key: i.id, text: 'A message of the system', more: textOf(i) };
-      return userEntry(i, false);
+      return systemNote(i) ?? userEntry(i, false);
     case 'function_call': {
       const output = outputs.get(i.call_id ?? '');
       const live = chat.outputs[i.call_id ?? ''];
       const runs =
         !output &&
         working(chat) &&
-        i.response_id !== undefined &&
-        (i.response_id === chat.response || i.status === 'in_progress');
+        (i.status === 'in_progress' || (i.response_id !== undefined && i.response_id === chat.response));
       return {
         kind: 'call',
         key: i.id,

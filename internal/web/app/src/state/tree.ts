@@ -59,6 +59,7 @@ export function count(nodes: TreeNode[]): number {
 export function withLive(nodes: TreeNode[], live: readonly Child[]): TreeNode[] {
   return nodes.map((n) => {
     const c = live.find((l) => l.id === n.id);
-    return c ? nodeOf(c, n.children) : { ...n, children: withLive(n.children, live) };
+    const children = withLive(n.children, live);
+    return c ? nodeOf(c, children) : { ...n, children };
   });
 }

@@ -96,7 +96,9 @@ export function Chat({ live, hidden }: { live: LiveSession; hidden: boolean }) {
             <EntryView key={e.key} entry={e} live={live} plain={plain} />
           ))}
           {showError && chat.error && <ErrorCard error={errorOf(chat.error)} />}
-          {runs && <Working text={chat.interrupting ? 'Interrupting…' : (chat.notice ?? 'Working…')} />}
+          {runs && chat.questions.length === 0 && (
+            <Working text={chat.interrupting ? 'Interrupting…' : (chat.notice ?? 'Working…')} />
+          )}
           {chat.questions.map((q) => (
             <QuestionCard key={q.elicitation_id} question={q} live={live} />
           ))}
