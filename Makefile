@@ -10,11 +10,12 @@ PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 win
 FUZZTIME ?= 60s
 ARGS ?=
 WORLDS ?= 100000
+CHECKS ?= 300
 BENCHTIME ?= 2000x
 
 export GOLANGCI_LINT_CACHE := $(CURDIR)/.cache/golangci
 
-.PHONY: help run build cross test properties lint cover fuzz mutants interop bench
+.PHONY: help run build cross test properties lint cover fuzz mutants interop bench xterm
 
 help: ## what can be made
 	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -46,12 +47,16 @@ interop: ## against the published Omnigent server, runner and client library, an
 		go run -tags interop ./test/interop/table "$$OUTRUNNER_INTEROP_RESULTS"; \
 		rm -f "$$OUTRUNNER_INTEROP_RESULTS"; exit $$status
 
+# xterm.js comes from the npm registry, the first time.
+xterm: ## the runner's model of a screen against the terminal of browsers, in CHECKS (300) random programs
+	@go test -tags xterm -count=1 -run '^TestBrowser' ./internal/terminal/screen -rapid.checks=$(CHECKS)
+
 lint: $(LINT) ## format, vet on three systems, golangci-lint
 	@unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
 		if [[ -n $$unformatted ]]; then echo "run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
 	@for os in linux darwin windows; do echo "vet $$os"; CGO_ENABLED=0 GOOS=$$os go vet ./...; done
-	@for tag in crashpoints interop; do echo "vet $$tag"; CGO_ENABLED=0 go vet -tags $$tag ./...; done
-	@echo "golangci-lint"; $(LINT) run --build-tags interop ./...
+	@for tag in crashpoints interop xterm; do echo "vet $$tag"; CGO_ENABLED=0 go vet -tags $$tag ./...; done
+	@echo "golangci-lint"; $(LINT) run --build-tags interop,xterm ./...
 
 WEB := internal/web/app
 

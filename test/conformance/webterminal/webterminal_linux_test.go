@@ -28,7 +28,7 @@ func begun(t *testing.T) (w *world, session string, p *page) {
 	session = w.server.NewSession("helper")
 	w.makes(session, "sh", "u-ab12cd")
 	p = w.open(session, shell)
-	p.shows("$\n")
+	p.shows("$")
 	return w, session, p
 }
 
@@ -64,7 +64,7 @@ func TestATerminalFromAPage(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, status, "the agent does not declare it")
 
 	p := w.open(session, shell, sized(100, 30))
-	p.shows("$\n")
+	p.shows("$")
 	p.types("stty size\r")
 	p.shows("30 100")
 	late := w.listens(session)
@@ -107,7 +107,7 @@ func TestClosingFromAPage(t *testing.T) {
 	again := w.makes(session, "sh", "u-ab12cd")
 	require.Equal(t, shell, again.ID)
 	fresh := w.open(session, shell)
-	fresh.shows("$\n")
+	fresh.shows("$")
 }
 
 // What a deleted session leaves of its terminals is nothing, also when its runner
@@ -189,7 +189,7 @@ func TestAPasteOfAMegabyte(t *testing.T) {
 	p.types(fmt.Sprintf("stty raw -echo; echo ready; head -c %d >pasted; stty sane; echo pasted\r", len(paste)))
 	p.shows("\nready")
 	p.types(string(paste))
-	p.shows("pasted\n$\n")
+	p.shows("pasted\n$")
 	got, err := os.ReadFile(w.runner.Path("pasted"))
 	require.NoError(t, err)
 	require.Equal(t, sha256.Sum256(paste), sha256.Sum256(got), "%d bytes of %d", len(got), len(paste))
@@ -202,11 +202,11 @@ func TestAPageThatReadsNothing(t *testing.T) {
 	w, session, p := begun(t)
 	goesOn := p.stops()
 	neighbour := w.open(session, shell)
-	neighbour.shows("$\n")
+	neighbour.shows("$")
 	neighbour.types("seq 1 300000; echo done\r")
-	neighbour.shows("300000\ndone\n$\n")
+	neighbour.shows("300000\ndone\n$")
 	goesOn()
-	p.shows("300000\ndone\n$\n")
+	p.shows("300000\ndone\n$")
 	lines := strings.Split(strings.TrimRight(p.text(), "\n"), "\n")
 	require.Greater(t, len(lines), 20)
 	for n, line := range lines[len(lines)-20 : len(lines)-2] {
