@@ -9,13 +9,14 @@ LINT := .cache/bin/golangci-lint-$(LINT_VERSION)
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 FUZZTIME ?= 60s
 ARGS ?=
+WORLDS ?= 100000
 
 export GOLANGCI_LINT_CACHE := $(CURDIR)/.cache/golangci
 
-.PHONY: help run build cross test lint cover fuzz mutants interop
+.PHONY: help run build cross test properties lint cover fuzz mutants interop
 
 help: ## what can be made
-	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 10
+	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
 run: ## start server and runner from source: make run ARGS="--listen 127.0.0.1:8080"
 	go run ./cmd/outrunner up $(ARGS)
@@ -29,6 +30,9 @@ cross: ## compile for every platform that is promised
 
 test: ## every test, with the race detector, in a random order
 	@go test -race -shuffle=on -timeout 5m ./...
+
+properties: ## the core's invariants in WORLDS (100000) random worlds; SEED repeats a run
+	@go test -count=1 -timeout 2h -run '^(TestInvariants|TestOrderOfReads)$$' ./runner/core -worlds $(WORLDS) $(if $(SEED),-rapid.seed $(SEED))
 
 # Its programs come from their registries, the first time; its table is printed
 # whatever the outcome.

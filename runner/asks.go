@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -36,8 +37,13 @@ func (d *driver) ask(ctx context.Context, e core.Effect) bool {
 		}
 	case core.JudgeUse:
 		run = func() {
-			v, err := srv.MayUse(ctx, e.Session, e.Use)
+			v, err := srv.Judge(ctx, e.Session, "PHASE_TOOL_CALL", toolUse(e.Use))
 			answer(core.UseJudged{Session: e.Session, Turn: e.Turn, Question: e.Question, Action: v.Action, Reason: v.Reason, Err: err})
+		}
+	case core.JudgePhase:
+		run = func() {
+			v, err := srv.Judge(ctx, e.Session, e.Phase, e.Data)
+			answer(core.PhaseJudged{Session: e.Session, Turn: e.Turn, ID: e.ID, Phase: e.Phase, Verdict: v, Err: err})
 		}
 	case core.PatchLabels:
 		run = func() {
@@ -107,16 +113,25 @@ func (d *driver) ask(ctx context.Context, e core.Effect) bool {
 			answer(core.ToolAnswered{Session: e.Session, Turn: e.Turn, CallID: e.CallID, Output: out, Err: err})
 		}
 	case core.SendToTurn:
-		run = func() {
-			if err := d.r.cfg.Harness.Send(ctx, e.Session, e.Turn, e.Msg); err != nil {
-				d.log.Warn("handing a tool's result to the program", "session", e.Session, "turn", e.Turn, "error", err)
-			}
-		}
+		d.mail.post(ctx, d, e)
+		return true
 	default:
 		return false
 	}
 	d.running.Go(run)
 	return true
+}
+
+// toolUse is what the policies know a use of a tool by.
+func toolUse(use wire.ToolUse) json.RawMessage {
+	if len(use.Args) == 0 {
+		use.Args = json.RawMessage("{}")
+	}
+	raw, err := json.Marshal(use)
+	if err != nil { // of a program; what cannot be told cannot be judged
+		return json.RawMessage("null")
+	}
+	return raw
 }
 
 // spawn makes a session and gives it its first message. One that did not get it
@@ -174,7 +189,9 @@ func (d *driver) history(ctx context.Context, start wire.TurnStart) (wire.TurnSt
 			if inputs[it.ID] {
 				return start, nil // what lies behind is not answered yet
 			}
-			if item := wire.HistoryItem(it); item != nil {
+			if compacted := wire.CompactedHistory(it); compacted != nil {
+				start.History = compacted
+			} else if item := wire.HistoryItem(it); item != nil {
 				start.History = append(start.History, item)
 			}
 		}

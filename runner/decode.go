@@ -113,6 +113,8 @@ func decodeMessage(body map[string]json.RawMessage) core.Message {
 	if len(m.Content) == 0 || string(m.Content) == "null" {
 		m.Content = json.RawMessage("[]")
 	}
+	// What is no list of schemas brings no tools.
+	_ = json.Unmarshal(body["tools"], &m.Tools)
 	var reasoning struct {
 		Effort string `json:"effort"`
 	}
@@ -141,6 +143,20 @@ func decodeAnswer(body map[string]json.RawMessage) (core.Answer, error) {
 		return core.Answer{}, errors.New("the action of an approval is accept, decline or cancel")
 	}
 	return core.Answer{Question: id, Action: action, Content: body["content"]}, nil
+}
+
+// decodeToolResult reads a client's answer to a tool call. An output that is
+// not text is taken as its JSON.
+func decodeToolResult(body map[string]json.RawMessage) (core.ToolResult, error) {
+	id, ok := stringOrNull(body["call_id"])
+	if !ok || id == "" {
+		return core.ToolResult{}, errors.New("a tool_result needs a call_id")
+	}
+	output, ok := stringOrNull(body["output"])
+	if !ok {
+		output = string(body["output"])
+	}
+	return core.ToolResult{CallID: id, Output: output}, nil
 }
 
 // stringOrNull reads a string; absent and null are "".

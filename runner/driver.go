@@ -26,6 +26,7 @@ type driver struct {
 	timers  timers
 	stores  stores
 	pumps   pumps
+	mail    mail
 	trouble complaints
 
 	mu       sync.Mutex
@@ -45,7 +46,7 @@ func newDriver(r *Runner) *driver {
 // wait returns when every goroutine has ended; their context is over by then.
 func (d *driver) wait() {
 	d.timers.stopAll()
-	d.outlets.closeAll()
+	d.outlets.closeAll(endCut)
 	d.running.Wait()
 }
 

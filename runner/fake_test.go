@@ -201,6 +201,7 @@ type fakeServer struct {
 	stored   []string // source id and text
 	messages []string
 	labels   []string
+	judged   []string
 	spec     *wire.Spec
 	tool     func(wire.ToolCall) (string, error)
 	fail     func(call string) error
@@ -345,8 +346,11 @@ func (f *fakeServer) Control(_ context.Context, session, event string) error {
 	return nil
 }
 
-func (f *fakeServer) MayUse(context.Context, string, wire.ToolUse) (wire.Verdict, error) {
-	return wire.Verdict{Action: "POLICY_ACTION_ALLOW"}, nil
+func (f *fakeServer) Judge(_ context.Context, _, phase string, data json.RawMessage) (wire.Verdict, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.judged = append(f.judged, phase+" "+string(data))
+	return wire.Verdict{Action: wire.PolicyAllow}, f.check("judge")
 }
 
 func (f *fakeServer) CallTool(_ context.Context, _ string, call wire.ToolCall) (string, error) {
@@ -389,8 +393,11 @@ func newFakeHarness() *fakeHarness {
 }
 
 func (h *fakeHarness) Traits(id string) (wire.Traits, bool) {
-	if id == "acp:chat" {
+	switch id {
+	case "acp:chat":
 		return wire.Traits{History: true}, true
+	case "acp:live":
+		return wire.Traits{History: true, Steer: true}, true
 	}
 	return wire.Traits{OneMessagePerTurn: true}, id == "acp:shell"
 }

@@ -20,7 +20,16 @@ const maxBody = 16 << 20
 
 // Handler serves the runner's endpoints (sessions.md 2). Requests reach it by
 // the tunnel, which has authenticated the server.
-func (r *Runner) Handler() http.Handler { return http.HandlerFunc(r.route) }
+func (r *Runner) Handler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		// A stream is open for as long as there is a connection, and says nothing
+		// of anybody's work.
+		if path := req.URL.Path; path != "/health" && !strings.HasSuffix(path, "/stream") {
+			defer r.active.enter()()
+		}
+		r.route(w, req)
+	})
+}
 
 // route finds the endpoint by the parts of the path. The path is already
 // decoded and may hold anything, so it is taken as it is: no cleaning, no
@@ -53,6 +62,11 @@ func (r *Runner) route(w http.ResponseWriter, req *http.Request) {
 		r.method(w, req, methods{http.MethodGet: func() { r.stream(w, req, s) }})
 	case "mcp/execute":
 		r.method(w, req, methods{http.MethodPost: func() { r.executeTool(w, req, s) }})
+	case "skills":
+		// Servers of before 0.12 fill their menu from it; a newer one asks its host.
+		r.method(w, req, methods{http.MethodGet: func() { writeJSON(w, 200, map[string]any{"skills": []any{}}) }})
+	case "skills/resolve":
+		r.method(w, req, methods{http.MethodPost: func() { r.resolveSkill(w, req, s) }})
 	case "reset-state":
 		r.method(w, req, methods{http.MethodPost: func() { r.reset(w, req, s, core.ResetState) }})
 	case "agent-cache/reset":
@@ -157,6 +171,14 @@ func (r *Runner) sessionEvent(w http.ResponseWriter, req *http.Request, session 
 		}
 		ev.Session = session
 		r.forward(w, req, func(q core.Req) core.Event { ev.Req = q; return ev })
+	case "tool_result":
+		ev, err := decodeToolResult(body)
+		if err != nil {
+			writeError(w, http.StatusBadRequest, "invalid_input", err.Error())
+			return
+		}
+		ev.Session = session
+		r.forward(w, req, func(q core.Req) core.Event { ev.Req = q; return ev })
 	case "effort_change":
 		effort, ok := stringOrNull(body["effort"])
 		if !ok {
@@ -169,6 +191,22 @@ func (r *Runner) sessionEvent(w http.ResponseWriter, req *http.Request, session 
 	default:
 		r.forward(w, req, func(q core.Req) core.Event { return core.Control{Req: q, Session: session, Kind: typ} })
 	}
+}
+
+func (r *Runner) resolveSkill(w http.ResponseWriter, req *http.Request, session string) {
+	body, ok := readObject(w, req)
+	if !ok {
+		return
+	}
+	name, named := stringOrNull(body["name"])
+	arguments, texts := stringOrNull(body["arguments"])
+	if !named || name == "" || !texts {
+		writeError(w, http.StatusBadRequest, "invalid_request", "A skill has a name, and arguments that are text.")
+		return
+	}
+	r.forward(w, req, func(q core.Req) core.Event {
+		return core.ResolveSkill{Req: q, Session: session, Name: name, Arguments: arguments}
+	})
 }
 
 func (r *Runner) reset(w http.ResponseWriter, req *http.Request, session string, kind core.ResetKind) {

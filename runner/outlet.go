@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -29,8 +30,10 @@ type outlet struct {
 type outlets struct {
 	mu      sync.Mutex
 	byID    map[string]*outlet
-	closed  bool
-	readers uint64 // that were attached so far
+	closed  streamEnd     // how streams end that are opened now; endNone: they do not
+	readers uint64        // that were attached so far
+	open    int           // of these
+	empty   chan struct{} // closed when none is open; nil while nobody asks
 }
 
 func (o *outlets) of(session string) *outlet {
@@ -61,10 +64,11 @@ func (o *outlets) attach(session string) *reader {
 	o.mu.Lock()
 	closed := o.closed
 	o.readers++
+	o.open++
 	r.id, r.deaf = o.readers, true
 	o.mu.Unlock()
-	if closed {
-		r.end(endCut)
+	if closed != endNone {
+		r.end(closed)
 		return r
 	}
 	out.mu.Lock()
@@ -84,11 +88,36 @@ func (o *outlets) detach(session string, r *reader) {
 		out.reader = nil
 	}
 	out.mu.Unlock()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.open--; o.open == 0 && o.empty != nil {
+		close(o.empty)
+		o.empty = nil
+	}
 }
 
-func (o *outlets) closeAll() {
+// drained returns when no stream is open, or ctx has ended.
+func (o *outlets) drained(ctx context.Context) {
 	o.mu.Lock()
-	o.closed = true
+	if o.open == 0 {
+		o.mu.Unlock()
+		return
+	}
+	if o.empty == nil {
+		o.empty = make(chan struct{})
+	}
+	empty := o.empty
+	o.mu.Unlock()
+	select {
+	case <-empty:
+	case <-ctx.Done():
+	}
+}
+
+// closeAll ends all streams, and those that are opened from now on, like that.
+func (o *outlets) closeAll(how streamEnd) {
+	o.mu.Lock()
+	o.closed = how
 	all := make([]*outlet, 0, len(o.byID))
 	for _, out := range o.byID {
 		all = append(all, out)
@@ -96,7 +125,7 @@ func (o *outlets) closeAll() {
 	o.mu.Unlock()
 	for _, out := range all {
 		for _, r := range out.all() {
-			r.end(endCut)
+			r.end(how)
 		}
 	}
 }

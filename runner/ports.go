@@ -45,10 +45,10 @@ type Server interface {
 	// Evaluate asks for a policy verdict; the event is the request's body. An
 	// answer that is not a verdict is an error.
 	Evaluate(ctx context.Context, session string, event json.RawMessage) (wire.Verdict, error)
-	// MayUse asks the policies about a use of a tool by a program. A human may
-	// have to decide, so it may take a day; an answer that is not a verdict is
-	// an error.
-	MayUse(ctx context.Context, session string, use wire.ToolUse) (wire.Verdict, error)
+	// Judge asks the policies about what a program is about to do, or has done;
+	// the data is what they know for the phase (PHASE_...). A human may have to
+	// decide, so it may take a day; an answer that is not a verdict is an error.
+	Judge(ctx context.Context, session, phase string, data json.RawMessage) (wire.Verdict, error)
 	// LookUp runs one of the runner's tools that only read the server. The
 	// output is text for the program; an error means that it could not ask.
 	LookUp(ctx context.Context, session, tool string, args json.RawMessage) (output string, err error)

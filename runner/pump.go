@@ -37,6 +37,7 @@ type pump struct {
 	cancel context.CancelFunc // ends the program
 	killed <-chan struct{}    // closed when it was ended so, or the runner stops
 	gone   <-chan struct{}    // closed when the runner stops
+	ready  chan struct{}      // closed when the program is started, or will not be
 
 	mu    sync.Mutex
 	n     int // pieces closed
@@ -57,7 +58,7 @@ func (d *driver) startTurn(work context.Context, start wire.TurnStart) {
 	ctx, cancel := context.WithCancel(work)
 	p := &pump{
 		d: d, start: start, out: d.outlets.of(start.Session), gate: make(chan core.Advance, 1),
-		cancel: cancel, killed: ctx.Done(), gone: work.Done(),
+		cancel: cancel, killed: ctx.Done(), gone: work.Done(), ready: make(chan struct{}),
 	}
 	p.out.begin(start.Turn)
 	d.pumps.mu.Lock()
@@ -133,7 +134,9 @@ func (d *driver) flush(work context.Context) {
 // run reports the turn's end exactly once, whatever happens.
 func (p *pump) run(ctx context.Context) {
 	end := wire.TurnEnd{}
+	ready := sync.OnceFunc(func() { close(p.ready) })
 	defer func() {
+		ready()
 		if r := recover(); r != nil {
 			p.d.log.Error("a turn panicked", "turn", p.start.Turn, "panic", r, "stack", string(debug.Stack()))
 			end = failed(wire.CodeInternal, fmt.Sprintf("The runner failed while it ran this turn: %v", r))
@@ -156,6 +159,7 @@ func (p *pump) run(ctx context.Context) {
 			return
 		}
 	}
+	ready()
 	end = p.d.r.cfg.Harness.Turn(ctx, start, p.emit)
 }
 func failed(code, msg string) wire.TurnEnd {
@@ -178,7 +182,7 @@ func (p *pump) emit(ev wire.HarnessEvent) error {
 	if err := p.closeSegment(); err != nil {
 		return err
 	}
-	return p.post(core.Frame{Item: ev.Item, Ask: ev.Ask, Native: ev.Native})
+	return p.post(core.Frame{Item: ev.Item, Ask: ev.Ask, Native: ev.Native, Consumed: ev.Consumed, Policy: ev.Policy})
 }
 
 // addText gathers text, cutting at a line border where the segment is old or
@@ -257,7 +261,7 @@ func (p *pump) closeSegment() error {
 // was ended waits for nothing: its last pieces are journaled all the same.
 func (p *pump) post(f core.Frame) error {
 	f.Session, f.Turn, f.N = p.start.Session, p.start.Turn, p.n
-	if f.Ask == nil && f.Native == "" {
+	if f.Text != "" || f.Item != nil {
 		p.n++ // a piece of what the turn said
 	}
 	p.d.r.loop.answer(f)

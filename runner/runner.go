@@ -75,6 +75,9 @@ type Timing struct {
 	// Seen is how long the server is given to keep the end of a turn after it
 	// has read it. Default 2 s.
 	Seen time.Duration
+	// Retire is how long the readers of streams are given to read their end.
+	// Default 5 s.
+	Retire time.Duration
 }
 
 func (t Timing) withDefaults() Timing {
@@ -90,6 +93,7 @@ func (t Timing) withDefaults() Timing {
 	set(&t.Identity, 5*time.Second)
 	set(&t.StoreRetry, 100*time.Millisecond)
 	set(&t.Seen, 2*time.Second)
+	set(&t.Retire, 5*time.Second)
 	return t
 }
 
@@ -101,6 +105,7 @@ type Runner struct {
 	timing Timing
 	loop   *loop
 	driver *driver
+	active activity
 }
 
 // New returns a runner with the state that its journal remembers. It starts
@@ -121,7 +126,7 @@ func New(cfg Config) (*Runner, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
-	r := &Runner{cfg: cfg, log: cfg.Log, timing: cfg.Timing.withDefaults()}
+	r := &Runner{active: activity{last: time.Now()}, cfg: cfg, log: cfg.Log, timing: cfg.Timing.withDefaults()}
 	state := core.New(core.Config{
 		Runner: cfg.ID, Traits: cfg.Harness.Traits, NewID: newID, LaunchBudget: cfg.LaunchBudget.Milliseconds(),
 	})
@@ -155,14 +160,17 @@ func (r *Runner) Run(ctx context.Context) {
 
 // OnUp tells that a connection is registered, and scans what it missed. It
 // returns when ctx, the life of the connection, has ended.
-func (r *Runner) OnUp(ctx context.Context, gen uint64) { r.driver.scan(ctx, gen) }
+func (r *Runner) OnUp(ctx context.Context, gen uint64) {
+	r.active.enter()() // nothing could be asked before
+	r.driver.scan(ctx, gen)
+}
 
 // OnDown tells that a connection is gone.
 func (r *Runner) OnDown(gen uint64) { r.loop.answer(core.TunnelDown{Gen: gen}) }
 
 // EndStreams ends the open session streams and lets none begin: a connection
 // that is to be closed then has nothing to wait for.
-func (r *Runner) EndStreams() { r.driver.outlets.closeAll() }
+func (r *Runner) EndStreams() { r.driver.outlets.closeAll(endCut) }
 
 // OrderKey is the session that a request is about, "" for none: requests of
 // one session start in the order in which they came.

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"encoding/hex"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -66,7 +67,9 @@ type Client struct {
 }
 
 // Run keeps the tunnel until ctx ends, and then returns nil after a drain of at
-// most Timing.Drain and a close frame. Any other end is an error, a *FatalError
+// most Timing.Drain and a close frame. When the cause of ctx's end is ErrIdle,
+// the close frame says that the runner left because it had nothing to do, and
+// no server takes that for a failure (tunnel.md 3). Any other end is an error, a *FatalError
 // if the server's answer means that dialing again would not help. Run must be
 // called only once.
 func (c *Client) Run(ctx context.Context) error {
@@ -146,7 +149,11 @@ func (c *Client) serve(ctx context.Context, e *runnerEnd) Reason {
 		select {
 		case <-ctx.Done():
 			c.setState(Draining)
-			e.drain(cancel)
+			why := ""
+			if errors.Is(context.Cause(ctx), ErrIdle) {
+				why = ErrIdle.Error()
+			}
+			e.drain(cancel, why)
 		case <-l.done:
 		}
 	})

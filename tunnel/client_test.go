@@ -252,6 +252,21 @@ func TestClientDrains(t *testing.T) {
 	<-over
 }
 
+func TestClientSaysThatItLeavesForWantOfWork(t *testing.T) {
+	over := make(chan struct{})
+	url := rawServer(t, func(r *raw, _ *http.Request) {
+		defer close(over)
+		require.Equal(t, KindHello, r.next().Kind())
+		code, reason := r.closed()
+		require.Equal(t, 1000, code)
+		require.Equal(t, "runner idle shutdown", reason)
+	})
+	ctx, leave := context.WithCancelCause(t.Context())
+	c := &Client{URL: url, RunnerID: "r1", Timing: fast(), OnUp: func(context.Context, uint64) { leave(ErrIdle) }}
+	require.NoError(t, c.Run(ctx))
+	<-over
+}
+
 func TestClientNoticesThatTheMachineSlept(t *testing.T) {
 	s := newTestServer(t, &Server{})
 	var slept atomic.Int64

@@ -5,6 +5,10 @@ import (
 	"fmt"
 )
 
+// ErrIdle is the cause of a context's end by which a runner leaves because it has
+// had nothing to do; its text is what the wire has for that (tunnel.md 3).
+var ErrIdle = errors.New("runner idle shutdown")
+
 // OfflineError is RoundTrip's and OpenChannel's answer when the runner has no
 // tunnel at the moment of the call. Nothing was sent.
 type OfflineError struct{ RunnerID string }

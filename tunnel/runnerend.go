@@ -123,7 +123,8 @@ func (e *runnerEnd) serveChannel(ctx context.Context, ch *Channel) {
 
 // drain ends the link in order: what runs may finish for a while, then its
 // context ends, what is queued leaves, and the close frame follows.
-func (e *runnerEnd) drain(cancel context.CancelCauseFunc) {
+// The close frame says why, if that is for the peer to know.
+func (e *runnerEnd) drain(cancel context.CancelCauseFunc, why string) {
 	timing := e.link.timing
 	dropped, idle := e.d.close(errShutdown)
 	for _, id := range dropped {
@@ -134,7 +135,7 @@ func (e *runnerEnd) drain(cancel context.CancelCauseFunc) {
 	cancel(errShutdown)
 	e.await(idle, timing.Flush)
 	e.await(e.link.out.whenDrained(), timing.Flush)
-	e.link.close(Reason{Cause: CauseShutdown}, closeNormal, "")
+	e.link.close(Reason{Cause: CauseShutdown, Text: why}, closeNormal, why)
 }
 
 // await waits until done closes, the link ends, or the time is up.

@@ -43,7 +43,7 @@ func definition(h config.Harness) harness.Definition {
 	return harness.Definition{
 		Adapter: h.Adapter, Command: h.Command, Env: h.Env, PassEnv: append(h.PassEnv[:len(h.PassEnv):len(h.PassEnv)], h.EnvPassthrough...),
 		IdleTimeout: time.Duration(h.IdleTimeout), TurnTimeout: time.Duration(h.TurnTimeout), MaxOutput: int64(h.MaxOutput),
-		IdleReap: time.Duration(h.IdleReap),
+		IdleReap: time.Duration(h.IdleReap), Steer: h.Steer,
 		ACP: acp.Options{
 			NoTools: h.OmnigentMCP != nil && !*h.OmnigentMCP,
 			Model:   h.Model, ClientSessionID: h.SessionIDMode == config.SessionIDClient, SendModel: h.SendModel,

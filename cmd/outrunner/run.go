@@ -41,7 +41,11 @@ func upstreamNames(cmd *cobra.Command) map[string][]string {
 	return map[string][]string{"server": {envServerURL}, "id": {envRunnerID}, "workspace": {envWorkspace}}
 }
 
-type runFlags struct{ server, id, tokenFile, serverTokenFile, workspace string }
+type runFlags struct {
+	server, id, tokenFile, serverTokenFile, workspace string
+
+	idleExit time.Duration
+}
 
 func (a *app) runCommand() *cobra.Command {
 	var f runFlags
@@ -52,7 +56,12 @@ not told to stop: when the connection breaks, it comes back.
 
 A runner's id follows from its secret, which is made in the state directory at
 the first start. Whoever has that file is this runner.`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.run(cmd.Context(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if f.idleExit, err = a.idle(cmd, f.idleExit); err != nil {
+				return err
+			}
+			return a.run(cmd.Context(), f)
+		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.server, "server", defaultServer, "base `URL` of the server")
@@ -60,7 +69,23 @@ the first start. Whoever has that file is this runner.`,
 	flags.StringVar(&f.tokenFile, "token-file", "", "`file` with the runner's secret (default: one of its own)")
 	flags.StringVar(&f.serverTokenFile, "server-token-file", "", "`file` with the server's token, for a server on another machine")
 	flags.StringVar(&f.workspace, "workspace", "", "`folder` that agents work in (default: the current one)")
+	flags.DurationVar(&f.idleExit, "idle-exit", 0, "end after so `long` without work; whoever started the runner starts it again (default: never; 1h when a launcher names its process)")
 	return cmd
+}
+
+// launchedIdleExit is upstream's, for a runner that a launcher starts anew when
+// there is work.
+const launchedIdleExit = time.Hour
+
+// idle is how long the runner stays without work, 0 for ever.
+func (a *app) idle(cmd *cobra.Command, asked time.Duration) (time.Duration, error) {
+	switch _, launched := a.lookup(envParent); {
+	case asked < 0:
+		return 0, usage(fmt.Errorf("--idle-exit is %s; it is a time like 1h, or 0 for never", asked))
+	case launched && !cmd.Flags().Changed("idle-exit"):
+		return launchedIdleExit, nil
+	}
+	return asked, nil
 }
 
 func (a *app) run(ctx context.Context, f runFlags) (err error) {
@@ -103,7 +128,7 @@ func (a *app) run(ctx context.Context, f runFlags) (err error) {
 	return runRunner(ctx, runnerSetup{
 		room: room, server: server, id: id, secret: secret, bearer: bearer,
 		workspace: f.workspace, file: a.file, omnigent: config.OmnigentFile(a.lookup), log: a.log, onUpgrade: a.marker(),
-		launch: a.launchBudget(),
+		launch: a.launchBudget(), idleExit: f.idleExit,
 	})
 }
 

@@ -47,6 +47,7 @@ type runnerSetup struct {
 	omnigent  string // Omnigent's own configuration, "" = none
 	log       *slog.Logger
 	launch    time.Duration // launch budget of sub-agents; 0 = default, negative = for ever
+	idleExit  time.Duration // without work for so long, the runner ends; 0 = never
 	// onUpgrade is called at each accepted upgrade. May be nil.
 	onUpgrade func()
 }
@@ -94,13 +95,21 @@ func runRunner(ctx context.Context, s runnerSetup) (err error) {
 // connect drives the runner and its tunnel side by side. The tunnel ends
 // first, so that the runner can still answer while it drains.
 func (s runnerSetup) connect(ctx context.Context, r *runner.Runner, offered []string) error {
-	line, hangUp := context.WithCancel(ctx)
-	defer hangUp()
+	line, hangUp := context.WithCancelCause(ctx)
+	defer hangUp(nil)
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	var running sync.WaitGroup
 	running.Go(func() { r.Run(work) })
 	defer context.AfterFunc(ctx, r.EndStreams)()
+	if s.idleExit > 0 {
+		running.Go(func() {
+			if r.RetireAfter(line, s.idleExit) == nil {
+				s.log.Info("runner stops", "reason", "it had nothing to do", "idle_exit", s.idleExit)
+				hangUp(tunnel.ErrIdle)
+			}
+		})
+	}
 	client := &tunnel.Client{
 		URL: s.server.String(), RunnerID: s.id,
 		Hello: func() tunnel.Hello { return hello(offered) }, Header: s.credentials,
@@ -110,6 +119,7 @@ func (s runnerSetup) connect(ctx context.Context, r *runner.Runner, offered []st
 		Log:    s.log,
 	}
 	err := client.Run(line)
+	hangUp(nil)
 	stop()
 	running.Wait()
 	return err

@@ -85,6 +85,9 @@ func (t *tree) agent(at, config, fallback string, depth int) (*wire.Spec, error)
 		t.seen[spec.Name] = where
 	}
 	spec.Dir = filepath.Join(t.dir, filepath.FromSlash(at))
+	if spec.Skills, err = t.skills(at); err != nil {
+		return nil, err
+	}
 	spec.Agents, err = t.below(path.Join(at, agentsFolder), depth+1)
 	return spec, err
 }

@@ -22,6 +22,7 @@ type File struct {
 	Listen    string `yaml:"listen"`     // host:port
 	Workspace string `yaml:"workspace"`  // folder; relative to the file, ~ is the home folder
 	State     string `yaml:"state"`      // folder; likewise
+	IdleExit  string `yaml:"idle_exit"`  // like 1h: a runner ends that has had no work for so long
 	LogLevel  string `yaml:"log_level"`  // debug, info, warn, error
 	LogFormat string `yaml:"log_format"` // text, json
 
@@ -49,6 +50,8 @@ type Harness struct {
 	// IdleReap ends a program that is kept between turns when it has had none
 	// for so long; 0 = default.
 	IdleReap Duration `yaml:"idle_reap"`
+	// Steer: the program takes messages during a turn (adapter stdio).
+	Steer bool `yaml:"steer"`
 
 	// The rest is for the adapter acp, and as Omnigent has it under acp.agents.
 

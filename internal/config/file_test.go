@@ -39,7 +39,7 @@ harnesses:
     turn_timeout: 2h
     max_output: 64MiB
   acp:agent: {adapter: acp, command: [a], model: m, session_id_mode: client, send_model: true, omnigent_mcp: false, inject_system_prompt: true, env_passthrough: [K]}
-  acp:other: {adapter: stdio, command: [cat], max_output: 4096, idle_reap: 5m}
+  acp:other: {adapter: stdio, command: [cat], max_output: 4096, idle_reap: 5m, steer: true}
 `)
 	file, err := ReadFile(path)
 	require.NoError(t, err)
@@ -59,7 +59,7 @@ harnesses:
 				Adapter: "acp", Command: []string{"a"}, Model: "m", SessionIDMode: "client", SendModel: true,
 				OmnigentMCP: &no, InjectSystemPrompt: &yes, EnvPassthrough: []string{"K"},
 			},
-			"acp:other": {Adapter: "stdio", Command: []string{"cat"}, MaxOutput: 4096, IdleReap: Duration(5 * time.Minute)},
+			"acp:other": {Adapter: "stdio", Command: []string{"cat"}, MaxOutput: 4096, IdleReap: Duration(5 * time.Minute), Steer: true},
 		},
 	}, file)
 }

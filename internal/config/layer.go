@@ -44,6 +44,7 @@ func (file *File) Defaults(flags *pflag.FlagSet) error {
 		{"listen", "listen", file.Listen},
 		{"workspace", "workspace", file.Workspace},
 		{"state", "state", file.State},
+		{"idle-exit", "idle_exit", file.IdleExit},
 		{"log-level", "log_level", file.LogLevel},
 		{"log-format", "log_format", file.LogFormat},
 	} {

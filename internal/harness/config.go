@@ -113,6 +113,9 @@ type Definition struct {
 	// IdleReap ends a program that is kept between turns and has had none for
 	// so long. 0 is DefaultIdleReap.
 	IdleReap time.Duration
+	// Steer: the program takes messages during a turn, and says which it took.
+	// For AdapterStdio.
+	Steer bool
 	// ACP is for AdapterACP.
 	ACP acp.Options
 }
@@ -164,6 +167,8 @@ func (d Definition) check(key string, table map[string]adapter) (Definition, err
 			key, exec.Placeholder, AdapterExec, d.Adapter)
 	case d.Adapter != AdapterACP && d.ACP != (acp.Options{}):
 		return d, fmt.Errorf("%s: model, session_id_mode, send_model and inject_system_prompt are for the adapter %s", key, AdapterACP)
+	case d.Adapter != AdapterStdio && d.Steer:
+		return d, fmt.Errorf("%s.steer is for the adapter %s", key, AdapterStdio)
 	case d.IdleTimeout < 0 || d.TurnTimeout < 0 || d.IdleReap < 0:
 		return d, fmt.Errorf("%s: a timeout is negative", key)
 	case d.MaxOutput < 0:

@@ -34,7 +34,9 @@ func New(cfg Config) (*Manager, error) {
 // Traits tells what a harness declares, and whether it is configured here.
 func (m *Manager) Traits(harness string) (wire.Traits, bool) {
 	def, ok := m.cfg.Harnesses[harness]
-	return m.adapters[def.Adapter].traits, ok
+	traits := m.adapters[def.Adapter].traits
+	traits.Steer = def.Steer
+	return traits, ok
 }
 
 // Turn runs one turn and returns how it ended, once every process that it

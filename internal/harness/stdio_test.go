@@ -148,6 +148,12 @@ func TestTraitsOfAKeptProgram(t *testing.T) {
 	traits, ok := manager(t, keeping("cat")).Traits(talker)
 	require.True(t, ok)
 	require.Equal(t, wire.Traits{History: true}, traits)
+	traits, _ = manager(t, keeping("cat"), func(c *Config) {
+		def := c.Harnesses[talker]
+		def.Steer = true
+		c.Harnesses[talker] = def
+	}).Traits(talker)
+	require.Equal(t, wire.Traits{History: true, Steer: true}, traits)
 }
 
 func TestSendToWhatDoesNotListenIsNoError(t *testing.T) {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -61,6 +62,45 @@ func TestAnInterruptThatDoesNotArriveHoldsNothing(t *testing.T) {
 	require.Equal(t, "runner_unavailable", out["error"].(map[string]any)["code"])
 	r.say(session, preview("t:1", 1, " here"))
 	require.Equal(t, "response.output_text.delta", v.next().typ)
+}
+
+// A skill is resolved by the runner. What the user typed is shown; what it means
+// goes to the runner as a message that nobody is shown.
+func TestSlashCommand(t *testing.T) {
+	s, r, session, _ := started(t)
+	command := func(kind, name string) map[string]any {
+		return map[string]any{"type": "slash_command", "data": map[string]any{"kind": kind, "name": name, "arguments": "a.go"}}
+	}
+	asked, sent := make(chan request, 1), make(chan request, 1)
+	r.answers(func(q request) (int, string) {
+		switch {
+		case strings.HasSuffix(q.path, "/skills/resolve") && q.body["name"] == "review":
+			asked <- q
+			return 200, `{"meta_text":"Read a.go."}`
+		case strings.HasSuffix(q.path, "/skills/resolve") && q.body["name"] == "broken":
+			return 500, `{}`
+		case strings.HasSuffix(q.path, "/skills/resolve"):
+			return 404, `{"error":"skill_not_found","available":["review"]}`
+		case q.body["type"] == "message":
+			sent <- q
+		}
+		return 202, `{}`
+	})
+	path := "/v1/sessions/" + session + "/events"
+	ack := s.ok(202, "POST", path, command("skill", "review"))
+	require.Equal(t, "a.go", (<-asked).body["arguments"])
+	message := (<-sent).body
+	require.Equal(t, ack["item_id"], message["persisted_item_id"])
+	require.Equal(t, []any{map[string]any{"type": "input_text", "text": "Read a.go."}}, message["content"])
+	require.Equal(t, true, message["is_meta"])
+
+	s.ok(400, "POST", path, command("skill", "none"))
+	s.ok(400, "POST", path, command("dance", "review"))
+	s.ok(400, "POST", path, command("skill", ""))
+	s.ok(500, "POST", path, command("skill", "broken"))
+	r.disconnect()
+	s.eventually("away", func() bool { return s.snapshot(session)["runner_online"] == false })
+	s.ok(503, "POST", path, command("skill", "review"))
 }
 
 func TestControlsWithoutARunner(t *testing.T) {

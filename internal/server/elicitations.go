@@ -83,9 +83,20 @@ func pointedAt(event json.RawMessage, target string) (json.RawMessage, error) {
 	return store.Encode(fields)
 }
 
-// relayAnswered takes the end of a question that the runner tells.
+// relayAnswered takes the end of a question that the runner tells. That nobody
+// answered it is not the runner's to say where no turn of its own asked: it is
+// how a runner takes the very answer that is on its way to whoever did.
 func (s *Server) relayAnswered(ctx context.Context, session string, fields map[string]json.RawMessage) error {
-	return s.db.Write(ctx, func(tx *store.Tx) error { return answered(ctx, tx, session, fields) })
+	return s.db.Write(ctx, func(tx *store.Tx) error {
+		q, err := tx.Elicitation(ctx, session, text(fields["elicitation_id"]))
+		switch {
+		case err != nil:
+			return ignoreNotFound(err)
+		case !q.Turn && isNull(fields["action"]):
+			return nil
+		}
+		return answered(ctx, tx, session, fields)
+	})
 }
 
 // answered ends a question wherever it is shown. One that is over already is no

@@ -77,6 +77,7 @@ func TestAQuestionEndsWithItsTurn(t *testing.T) {
 	s, r, session, _ := started(t)
 	beside := s.post(session, "mcp_elicitation", map[string]any{"message": "Sure?", "requestedSchema": map[string]any{"type": "object"}})["elicitation_id"].(string)
 	v := s.watch(session, "")
+	r.say(session, map[string]any{"type": typeAnswered, "elicitation_id": beside, "reason": "unanswered"}) // not its question
 	r.say(session, response("in_progress", "resp_1", nil), question("e1", "May I?"), response("completed", "resp_1", nil))
 	all := v.until("response.completed")
 	over := all[len(all)-2]

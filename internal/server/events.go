@@ -37,6 +37,7 @@ type eventHandler func(ctx context.Context, p Principal, session string, ev inpu
 func (s *Server) eventHandlers() map[string]eventHandler {
 	all := map[string]eventHandler{
 		"message":                    s.onMessage,
+		"slash_command":              s.onSlashCommand,
 		"interrupt":                  s.onInterrupt,
 		"stop_session":               s.onStop,
 		"retry_session":              s.onRetry,

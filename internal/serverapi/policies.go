@@ -21,29 +21,26 @@ func (c *Client) Evaluate(ctx context.Context, session string, event json.RawMes
 	return verdict, nil
 }
 
-// MayUse asks for the verdict on a use of a tool by a program. A policy may have
-// a human decide, so the answer may take a day; when it gets lost, it is asked
-// for again for as long as the server may be away.
-func (c *Client) MayUse(ctx context.Context, session string, use wire.ToolUse) (wire.Verdict, error) {
+// Judge asks for the verdict on what a program is about to do, or has done. A
+// policy may have a human decide, so the answer may take a day; when it gets
+// lost, it is asked for again for as long as the server may be away.
+func (c *Client) Judge(ctx context.Context, session, phase string, data json.RawMessage) (wire.Verdict, error) {
 	type event struct {
-		Type string       `json:"type"`
-		Data wire.ToolUse `json:"data"`
-	}
-	if len(use.Args) == 0 {
-		use.Args = json.RawMessage("{}")
+		Type string          `json:"type"`
+		Data json.RawMessage `json:"data"`
 	}
 	ctx, cancel := context.WithTimeout(ctx, orDefault(c.Timing.Message, 24*time.Hour))
 	defer cancel()
 	var verdict wire.Verdict
 	err := c.whileAway(ctx, func() (err error) {
 		verdict, err = c.verdict(ctx, session, call{
-			body:    map[string]event{"event": {"PHASE_TOOL_CALL", use}},
+			body:    map[string]event{"event": {phase, data}},
 			connect: c.Timing.messageConnect(), timeout: orDefault(c.Timing.Message, 24*time.Hour),
 		})
 		return err
 	})
 	if err != nil {
-		return wire.Verdict{}, fmt.Errorf("asking whether %s may be used in session %s: %w", use.Name, session, err)
+		return wire.Verdict{}, fmt.Errorf("asking the policies about a %s in session %s: %w", phase, session, err)
 	}
 	return verdict, nil
 }

@@ -39,15 +39,15 @@ func TestWhatIsNoVerdictAllowsNothing(t *testing.T) {
 	}
 }
 
-func TestMayUse(t *testing.T) {
+func TestJudge(t *testing.T) {
 	var rec recorder
 	c := rec.serve(t, answer(200, asJSON, `{"result":"POLICY_ACTION_DENY","reason":"no"}`))
-	verdict, err := c.MayUse(t.Context(), "s", wire.ToolUse{Name: "bash", Args: []byte(`{"command":"ls"}`)})
+	verdict, err := c.Judge(t.Context(), "s", "PHASE_TOOL_CALL", []byte(`{"name":"bash","arguments":{"command":"ls"}}`))
 	require.NoError(t, err)
 	require.Equal(t, wire.Verdict{Action: "POLICY_ACTION_DENY", Reason: "no"}, verdict)
 	require.JSONEq(t, `{"event":{"type":"PHASE_TOOL_CALL","data":{"name":"bash","arguments":{"command":"ls"}}}}`, rec.only(t).body)
 
 	c = serve(t, answer(200, asJSON, `{}`))
-	_, err = c.MayUse(t.Context(), "s", wire.ToolUse{Name: "bash"})
-	require.ErrorContains(t, err, "whether bash may be used in session s: the answer has no verdict")
+	_, err = c.Judge(t.Context(), "s", "PHASE_REQUEST", []byte("{}"))
+	require.ErrorContains(t, err, "about a PHASE_REQUEST in session s: the answer has no verdict")
 }

@@ -15,7 +15,7 @@ const patientScans = 3
 // changed something ends here; calling it when nothing changed does nothing.
 func (c *Core) advance(s *session) {
 	c.finishTurns(s)
-	if s.closing != nil || !s.hasWork() {
+	if s.closing != nil || c.retired || !s.hasWork() {
 		return
 	}
 	in := plan.Inputs{
@@ -69,7 +69,9 @@ func (c *Core) carryOut(s *session, steps []plan.Step) {
 			if step.Row == 6 {
 				c.awaitInit(s)
 			}
-		case plan.Running, plan.Reassert:
+		case plan.Running:
+			c.steer(s)
+		case plan.Reassert:
 			// The status of the stream is kept current by whoever changes it.
 		case plan.Drop:
 			c.drop(s)
@@ -232,6 +234,7 @@ func (c *Core) onSnapshotRead(ev SnapshotRead) {
 	c.resumeOps(s.id, false)
 	c.resumeSends(s)
 	c.wakeStranded(s)
+	c.answerSkills(s)
 	c.answerInit(s)
 	c.advance(s)
 }
@@ -260,6 +263,7 @@ func (c *Core) onSpecRead(ev SpecRead) {
 		return
 	}
 	defer c.resumeSends(s) // an agent that cannot be used is an answer, too
+	c.answerSkills(s)
 	c.answerInit(s)
 	c.advance(s)
 }
@@ -272,6 +276,7 @@ func (c *Core) identityFailed(s *session, err error) {
 	c.deferVerdict(s)
 	c.refuseInit(s, 503, "spec_resolver_failed", "The server could not say which agent this session runs.")
 	c.failSends(s, err)
+	c.refuseSkills(s, 503, "spec_resolver_failed", "The server could not say which agent this session runs.")
 	var accepted []string
 	for _, q := range s.Queued {
 		if !q.Scanned {

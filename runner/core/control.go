@@ -64,6 +64,7 @@ func (c *Core) interrupt(s *session, req Req) {
 		c.effect(SetTimer{Session: s.id, Key: TimerInterrupt, After: interruptWait})
 	}
 	s.waiting = append(s.waiting, waiter{req})
+	s.cut = true
 	c.effect(Interrupt{Session: s.id, Turn: s.Open.ID})
 }
 
@@ -103,6 +104,7 @@ func (c *Core) onRequestGone(ev RequestGone) {
 			s.closing.reqs = slices.DeleteFunc(s.closing.reqs, func(r Req) bool { return r == ev.Req })
 		}
 		c.readerGone(s, ev.Req)
+		s.skillAsks = slices.DeleteFunc(s.skillAsks, func(ask ResolveSkill) bool { return ask.Req == ev.Req })
 	}
 }
 
@@ -235,6 +237,7 @@ func (c *Core) finishClosing(s *session) {
 		c.releaseWaiters(s)
 		c.deferVerdict(s)
 		c.refuseInit(s, 404, "not_found", "The session was deleted.")
+		c.refuseSkills(s, 404, "not_found", "The session was deleted.")
 		c.dropOps(s.id)
 		c.bury(s)
 		c.record(wire.Record{Kind: wire.RecGone, Session: s.id})

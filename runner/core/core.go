@@ -35,6 +35,7 @@ type Core struct {
 	lives    uint64          // sessions deleted so far: what was asked in one life is no answer in the next
 	// serverWaits: the server knows the status "waiting".
 	serverWaits bool
+	retired     bool // the runner leaves, and begins nothing
 	now         Time
 	out         Out
 }
@@ -65,7 +66,7 @@ func (c *Core) Restore(records []wire.Record) error {
 // Step takes one event.
 func (c *Core) Step(at Time, ev Event) Out {
 	c.now = at
-	if !c.stale(ev) {
+	if !c.held(ev) && !c.stale(ev) {
 		c.handle(ev)
 	}
 	out := c.out
@@ -91,6 +92,10 @@ func (c *Core) handle(ev Event) {
 		c.onDelete(ev)
 	case Reset:
 		c.onReset(ev)
+	case ResolveSkill:
+		c.onResolveSkill(ev)
+	case Retire:
+		c.onRetire(ev)
 	case RequestGone:
 		c.onRequestGone(ev)
 	case StreamOpened:
@@ -129,6 +134,10 @@ func (c *Core) handle(ev Event) {
 		c.onToolList(ev)
 	case UseJudged:
 		c.onUseJudged(ev)
+	case PhaseJudged:
+		c.onPhaseJudged(ev)
+	case ToolResult:
+		c.onToolResult(ev)
 	case LookedUp:
 		c.onLookedUp(ev)
 	case SessionSpawned:
@@ -208,6 +217,8 @@ func (c *Core) stale(ev Event) bool {
 	case ToolAnswered:
 		return !c.current(ev.Session, ev.Turn)
 	case UseJudged:
+		return !c.current(ev.Session, ev.Turn)
+	case PhaseJudged:
 		return !c.current(ev.Session, ev.Turn)
 	case Frame:
 		if !c.current(ev.Session, ev.Turn) {

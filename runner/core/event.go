@@ -38,6 +38,8 @@ type (
 		Override string
 		Model    string
 		Effort   string
+		// Tools are the schemas of what whoever sent it will run for the turn.
+		Tools []json.RawMessage
 	}
 	// Control is any other event on that route. Kinds the core does not act
 	// on are answered 204.
@@ -153,6 +155,9 @@ type (
 		Item    json.RawMessage
 		Ask     *wire.Elicitation // a question to a human
 		Native  string            // the id under which the program keeps the conversation
+		// Consumed is the id of a Steer that the program has taken.
+		Consumed string
+		Policy   *wire.PolicyRequest // a question to the policies
 	}
 	// TurnEnded is the end of a turn; sent exactly once per StartTurn.
 	TurnEnded struct {

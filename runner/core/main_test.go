@@ -2,19 +2,17 @@ package core
 
 import (
 	"flag"
+	"strconv"
 	"testing"
 
 	"go.uber.org/goleak"
 )
 
-// promiseChecks is how many random orders the properties try unless
-// -rapid.checks says otherwise; the library's own default is 100.
-const promiseChecks = "1000"
-
 func TestMain(m *testing.M) {
 	flag.Parse()
+	// The worlds are shared among the mixes, unless the library is told a number.
 	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
-		if err := f.Value.Set(promiseChecks); err != nil {
+		if err := f.Value.Set(strconv.Itoa((*worlds + len(mixes) - 1) / len(mixes))); err != nil {
 			panic(err)
 		}
 	}

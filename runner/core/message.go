@@ -40,7 +40,7 @@ func (c *Core) onMessage(m Message) {
 		}
 	}
 	if at := slices.IndexFunc(s.Queued, func(q queued) bool { return q.ID == id }); at < 0 || s.Queued[at].Scanned {
-		c.record(wire.Record{Kind: wire.RecItem, Session: s.id, Item: id, ItemState: wire.ItemQueued, Content: m.Content})
+		c.record(wire.Record{Kind: wire.RecItem, Session: s.id, Item: id, ItemState: wire.ItemQueued, Content: m.Content, State: encodeTools(m.Tools)})
 	}
 	if busy {
 		c.replyAccepted(m.Req, "buffered", "Message buffered; active turn will process it.")

@@ -159,6 +159,7 @@ func (c *Core) onStreamOpened(ev StreamOpened) {
 	if s.Open != nil {
 		c.publishInProgress(s, s.Open)
 		c.tellQuestions(s, s.Open)
+		c.tellCalls(s)
 	}
 	// Of a session that never had a turn here there is nothing to re-assert:
 	// the server's own word, or what a scan settles, stands.

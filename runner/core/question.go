@@ -97,6 +97,7 @@ func (c *Core) onUseJudged(ev UseJudged) {
 	default:
 		c.publish(s, q.Event)
 	}
+	c.steer(s)
 }
 
 // onAnswer passes a human's answer on. The answer to what nobody asks any more
@@ -119,6 +120,7 @@ func (c *Core) onAnswer(ev Answer) {
 	default:
 		c.settleQuestion(s, q, ev.Action, ev.Content)
 		c.publish(s, q.resolved())
+		c.steer(s)
 	}
 }
 

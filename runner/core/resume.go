@@ -60,14 +60,16 @@ func (c *Core) resume(s *session) {
 
 // again starts the dead turn's own inputs once more.
 func (c *Core) again(s *session) {
-	inputs, text := s.Open.Inputs, s.Open.Made
+	inputs, text, tools := s.Open.Inputs, s.Open.Made, s.Open.Tools
 	c.endTurn(s, wire.TurnEnd{Outcome: wire.Resumed})
 	c.finishTurns(s)
 	var ids []string
 	for _, in := range inputs {
 		ids = append(ids, in.ItemID)
-		if text == nil {
-			c.record(wire.Record{Kind: wire.RecItem, Session: s.id, Item: in.ItemID, ItemState: wire.ItemQueued, Content: in.Content})
+		if text == nil || in.Content != nil {
+			c.record(wire.Record{
+				Kind: wire.RecItem, Session: s.id, Item: in.ItemID, ItemState: wire.ItemQueued, Content: in.Content, State: encodeTools(tools),
+			})
 		}
 	}
 	c.begin(s, ids, text)
@@ -97,10 +99,17 @@ func (s *session) initMayCome(tunnel uint64) bool {
 
 // harnessInputs is what the program of a turn is given to answer.
 func (t *turn) harnessInputs() []wire.Input {
-	if t.Made != nil {
-		return []wire.Input{{Content: t.Made}}
+	if t.Made == nil {
+		return slices.Clone(t.Inputs)
 	}
-	return slices.Clone(t.Inputs)
+	// Of the messages it knows those that the turn before began with.
+	inputs := []wire.Input{{Content: t.Made}}
+	for _, in := range t.Inputs {
+		if in.Content != nil {
+			inputs = append(inputs, in)
+		}
+	}
+	return inputs
 }
 
 func (s *session) applyNative(state json.RawMessage) error {

@@ -61,7 +61,7 @@ func (o openQuestions) answer(t *testing.T, line string, a args) uint64 {
 	switch a.verb {
 	case "< evaluated", "< stored", "< asked":
 		key += " " + a.arg(1)
-	case "< answered", "< judged":
+	case "< answered", "< judged", "< phase":
 		key += " " + a.arg(1) + " " + a.arg(2)
 	}
 	require.NotEmpty(t, o[key], "nobody asked for this: %q; open are %v", line, o)
@@ -115,6 +115,8 @@ func questionsOf(e Effect) []string {
 		return one("turn", e.Start.Session, e.Start.Turn)
 	case CallTool:
 		return one("answered", e.Session, e.Turn, e.CallID)
+	case JudgePhase:
+		return one("phase", e.Session, e.Turn, e.ID)
 	case JudgeUse:
 		return one("judged", e.Session, e.Turn, e.Question)
 	case PostControl:

@@ -82,15 +82,13 @@ func (p *player) parse(t *testing.T, a args) Event {
 		return Message{
 			Req: p.req, Session: s, ItemID: a.get("id"), StableID: a.get("stable"), Content: encode(a.get("text")),
 			AgentID: a.get("agent"), Revision: a.get("rev"), Override: a.get("override"), Model: a.get("model"), Effort: a.get("effort"),
+			Tools: clientTools(a),
 		}
 	case "> init":
 		ev := Init{Req: p.req, Session: s, AgentID: a.get("agent"), SubAgent: a.get("sub")}
 		if a.has("v2") {
 			ev.Envelope = &Envelope{
-				Snapshot: wire.Snapshot{
-					ID: s, AgentID: a.get("agent"), SubAgentName: a.get("sub"), ParentID: a.get("parent"), HarnessOverride: a.get("override"),
-				},
-				Suppress: a.has("suppress"), Resume: a.has("resume"), RecoveryID: a.get("recovery"),
+				Snapshot: snapshot(a), Suppress: a.has("suppress"), Resume: a.has("resume"), RecoveryID: a.get("recovery"),
 				ServerVersion: a.get("version"),
 			}
 		}
@@ -132,20 +130,20 @@ func (p *player) parse(t *testing.T, a args) Event {
 	case "< text":
 		return TextRead{Session: s, Text: a.get("text"), Found: hasPair(a, "text"), Err: failure(a.get("err"))}
 	case "< found":
-		ev := ChildFound{Session: s, Key: p.lastKey(), Err: failure(a.get("err"))}
+		ev := ChildFound{Session: s, Key: p.key(a), Err: failure(a.get("err"))}
 		if list := children(a); len(list) > 0 {
 			ev.Child, ev.Found = list[0], true
 			ev.Child.Foreign = a.has("foreign")
 		}
 		return ev
 	case "< siblings":
-		return SiblingsListed{Session: s, Key: p.lastKey(), Children: children(a), Err: failure(a.get("err"))}
+		return SiblingsListed{Session: s, Key: p.key(a), Children: children(a), Err: failure(a.get("err"))}
 	case "< created":
-		return ChildCreated{Session: s, Key: p.lastKey(), Child: a.arg(1), Err: failure(a.get("err"))}
+		return ChildCreated{Session: s, Key: p.key(a), Child: a.arg(1), Err: failure(a.get("err"))}
 	case "< stamped":
-		return ChildStamped{Session: s, Key: p.lastKey(), Err: failure(a.get("err"))}
+		return ChildStamped{Session: s, Key: p.key(a), Err: failure(a.get("err"))}
 	case "< posted":
-		return TaskPosted{Session: s, Key: p.lastKey(), Err: failure(a.get("err"))}
+		return TaskPosted{Session: s, Key: p.key(a), Err: failure(a.get("err"))}
 	case "< answered":
 		return ToolAnswered{Session: s, Turn: a.arg(1), CallID: a.arg(2), Output: a.get("output"), Err: failure(a.get("err"))}
 	case "< judged":
@@ -160,16 +158,32 @@ func (p *player) parse(t *testing.T, a args) Event {
 			ask.Tool = &wire.ToolUse{Name: tool, Args: json.RawMessage("{}")}
 		}
 		return Frame{Session: s, Turn: a.arg(1), Ask: ask}
+	case "! took":
+		return Frame{Session: s, Turn: a.arg(1), Consumed: a.arg(2)}
+	case "! judges":
+		return Frame{Session: s, Turn: a.arg(1), Policy: &wire.PolicyRequest{ID: a.arg(2), Phase: a.arg(3), Data: json.RawMessage("{}")}}
+	case "< phase":
+		ev := PhaseJudged{Session: s, Turn: a.arg(1), ID: a.arg(2), Phase: a.arg(3), Err: failure(a.get("err"))}
+		if verdict := a.get("verdict"); verdict != "" {
+			ev.Verdict = wire.Verdict{Action: "POLICY_ACTION_" + strings.ToUpper(verdict)}
+		}
+		return ev
+	case "> result":
+		return ToolResult{Req: p.req, Session: s, CallID: a.arg(1), Output: a.get("output")}
 	case "! native":
 		return Frame{Session: s, Turn: a.arg(1), Native: a.arg(2)}
+	case "> skill":
+		return ResolveSkill{Req: p.req, Session: s, Name: a.arg(1), Arguments: a.get("args")}
+	case "> retire":
+		return Retire{Req: p.req}
 	case "> tools":
 		return ToolList{Req: p.req, Session: s}
 	case "< looked":
-		return LookedUp{Req: p.req, Output: a.get("output"), Err: failure(a.get("err"))}
+		return LookedUp{Req: Req(a.number("req", uint64(p.req))), Output: a.get("output"), Err: failure(a.get("err"))}
 	case "< spawned":
-		return SessionSpawned{Session: s, Key: p.lastKey(), Child: a.arg(1), Err: failure(a.get("err"))}
+		return SessionSpawned{Session: s, Key: p.key(a), Child: a.arg(1), Err: failure(a.get("err"))}
 	case "< asked":
-		return ControlPosted{Session: s, Child: a.arg(1), Type: a.arg(2), Req: p.req, Err: failure(a.get("err"))}
+		return ControlPosted{Session: s, Child: a.arg(1), Type: a.arg(2), Req: Req(a.number("req", uint64(p.req))), Err: failure(a.get("err"))}
 	case "< woke":
 		return WakePosted{Session: s, Err: failure(a.get("err"))}
 	case "> get":
@@ -179,11 +193,7 @@ func (p *player) parse(t *testing.T, a args) Event {
 	case "> reset":
 		return Reset{Req: p.req, Session: s, Kind: ResetKind(a.arg(1))}
 	case "> stream":
-		n, err := strconv.ParseUint(a.get("tunnel"), 10, 64)
-		if err != nil {
-			n = p.core.tunnel
-		}
-		return StreamOpened{Session: s, Tunnel: n}
+		return StreamOpened{Session: s, Tunnel: a.number("tunnel", p.core.tunnel)}
 	case "gone":
 		n, err := strconv.Atoi(s)
 		require.NoError(t, err)
@@ -193,7 +203,7 @@ func (p *player) parse(t *testing.T, a args) Event {
 	case "< spec":
 		return SpecRead{Session: s, Gen: p.asked, Spec: spec(a), Err: failure(a.get("err"))}
 	case "< scan":
-		tunnel := p.core.tunnel
+		tunnel := a.number("tunnel", p.core.tunnel)
 		if a.has("old") {
 			tunnel--
 		}
@@ -208,7 +218,7 @@ func (p *player) parse(t *testing.T, a args) Event {
 	case "< stored":
 		return Stored{Session: s, Source: a.arg(1), Err: failure(a.get("err"))}
 	case "< closed":
-		return HarnessClosed{Session: s}
+		return HarnessClosed{Session: s, Err: failure(a.get("err"))}
 	case "! frame":
 		n, err := strconv.Atoi(a.arg(2))
 		require.NoError(t, err)
@@ -228,19 +238,32 @@ func (p *player) parse(t *testing.T, a args) Event {
 		if code := a.get("code"); code != "" {
 			end.Error = &wire.TurnError{Code: code, Message: "it " + code}
 		}
+		if message := a.get("says"); message != "" {
+			end.Error = &wire.TurnError{Code: a.get("code"), Type: a.get("type"), Message: message}
+		}
 		end.Usage = quotedJSON(a.get("usage"))
 		return TurnEnded{Session: s, Turn: a.arg(1), N: n, End: end}
 	case "~ timer":
 		return TimerFired{Session: s, Key: TimerKey(a.arg(1))}
 	case "up":
-		return TunnelUp{Gen: p.core.tunnel + 1}
+		return TunnelUp{Gen: a.number("gen", p.core.tunnel+1)}
 	case "down":
-		return TunnelDown{Gen: p.core.tunnel}
+		return TunnelDown{Gen: a.number("gen", p.core.tunnel)}
 	case "seen":
 		return Seen{Session: s, Turn: a.arg(1)}
 	}
 	require.Failf(t, "unknown line", "%q", a.verb)
 	return nil
+}
+
+// clientTools reads tools=name,name.
+func clientTools(a args) (list []json.RawMessage) {
+	if names := a.get("tools"); names != "" {
+		for _, name := range strings.Split(names, ",") {
+			list = append(list, encode(map[string]any{"type": "function", "name": name}))
+		}
+	}
+	return list
 }
 
 // long is a text of so many letters.
@@ -267,13 +290,26 @@ func snapshot(a args) wire.Snapshot {
 	return snap
 }
 
-// spec reads name, harness and sub=name:harness pairs.
+// spec reads name, harness and sub=name:harness pairs; the agent of an agent is
+// named by its path, and comes after that one.
 func spec(a args) *wire.Spec {
 	s := &wire.Spec{Name: a.arg(1), Harness: a.get("harness"), Spawn: a.has("spawn")}
 	for _, p := range a.pairs {
 		if p[0] == "sub" {
-			name, harness, _ := strings.Cut(p[1], ":")
-			s.Agents = append(s.Agents, &wire.Spec{Name: name, Harness: "acp:" + harness})
+			path, harness, _ := strings.Cut(p[1], ":")
+			if !strings.HasSuffix(harness, "-native") {
+				harness = "acp:" + harness
+			}
+			above := s
+			names := strings.Split(path, "/")
+			for _, name := range names[:len(names)-1] {
+				above = above.Find(name)
+			}
+			above.Agents = append(above.Agents, &wire.Spec{Name: names[len(names)-1], Harness: harness})
+		}
+		if p[0] == "skill" {
+			name, text, _ := strings.Cut(p[1], ":")
+			s.Skills = append(s.Skills, wire.Skill{Name: name, Text: text, Dir: a.get("dir")})
 		}
 	}
 	return s
@@ -289,7 +325,10 @@ func items(t *testing.T, a args) []wire.Item {
 	var list []wire.Item
 	for _, p := range a.pairs {
 		id, rest, _ := strings.Cut(p[1], ":")
-		id, response, _ := strings.Cut(id, "@")
+		id, response, answers := strings.Cut(id, "@")
+		if source, from, ok := strings.Cut(p[1], "@"); ok && !answers && p[0] != "user" { // an id of ours has a colon
+			id, response = source, from
+		}
 		switch p[0] {
 		case "user":
 			list = append(list, wire.Item{ID: id, Type: "message", Role: "user", Content: encode(rest)})
@@ -304,11 +343,19 @@ func items(t *testing.T, a args) []wire.Item {
 	return list
 }
 
-// lastKey names the send that began last.
-func (p *player) lastKey() string { return strconv.Itoa(p.core.calls) }
+// key names the call that is answered: the one that began last.
+func (p *player) key(a args) string { return first(a.get("key"), strconv.Itoa(p.core.calls)) }
+
+// number is that of a word, or what is assumed without one.
+func (a args) number(key string, assumed uint64) uint64 {
+	if n, err := strconv.ParseUint(a.get(key), 10, 64); err == nil {
+		return n
+	}
+	return assumed
+}
 
 // children reads child=ID:status pairs, each followed by its own agent=,
-// title=, d=, v=, code=, after= and wrapper=.
+// title=, of= (the agent of its session), d=, v=, code=, after=, wrapper=, busy=.
 func children(a args) []wire.ChildSummary {
 	var list []wire.ChildSummary
 	for _, p := range a.pairs {
@@ -326,6 +373,10 @@ func children(a args) []wire.ChildSummary {
 			c.Tool = p[1]
 		case "title":
 			c.SessionName = p[1]
+		case "of":
+			c.AgentName = p[1]
+		case "busy":
+			c.Busy = p[1] == "true"
 		case "d":
 			c.Labels[labelDispatch] = p[1]
 		case "v":

@@ -54,6 +54,8 @@ func renderRecord(r wire.Record) string {
 		parts = append(parts, string(r.State))
 	case wire.RecEnded:
 		parts = append(parts, r.Turn, outcome(r.End))
+	case wire.RecTook:
+		parts = append(parts, r.Turn, r.Item)
 	case wire.RecSeen:
 		parts = append(parts, r.Turn)
 	case wire.RecIdentity:
@@ -126,6 +128,15 @@ func renderEffect(e Effect) string {
 			in = append(in, i.ItemID+"="+string(i.Content))
 		}
 		line := fmt.Sprintf("start %s %s %s agent=%s over [%s]", s.Session, s.Turn, s.Harness, s.Agent, strings.Join(in, " "))
+		var theirs []string
+		for _, tool := range s.Tools {
+			if name := toolName(tool); !strings.HasPrefix(name, "sys_") {
+				theirs = append(theirs, name)
+			}
+		}
+		if len(theirs) > 0 {
+			line += " with [" + strings.Join(theirs, " ") + "]"
+		}
 		if s.Native != "" {
 			line += " in " + s.Native
 		}
@@ -176,10 +187,17 @@ func renderEffect(e Effect) string {
 	case CallTool:
 		return fmt.Sprintf("call tool %s %s %s %s", e.Turn, e.CallID, e.Call.Name, e.Call.Args)
 	case SendToTurn:
-		if e.Msg.Type == wire.Approval {
+		switch e.Msg.Type {
+		case wire.Steer:
+			return fmt.Sprintf("steer %s %s %s", e.Turn, e.Msg.InjectionID, e.Msg.Content)
+		case wire.PolicyVerdict:
+			return fmt.Sprintf("verdict %s %s %s", e.Turn, e.Msg.EvaluationID, e.Msg.Action)
+		case wire.Approval:
 			return strings.TrimSpace(fmt.Sprintf("approve %s %s %s %s", e.Turn, e.Msg.ElicitationID, e.Msg.Action, e.Msg.Content))
 		}
 		return fmt.Sprintf("send %s %s %s", e.Turn, e.Msg.CallID, e.Msg.Output)
+	case JudgePhase:
+		return fmt.Sprintf("judge %s %s %s", e.Turn, e.ID, e.Phase)
 	case JudgeUse:
 		return fmt.Sprintf("judge %s %s %s", e.Turn, e.Question, e.Use.Name)
 	case LookUp:
@@ -207,10 +225,12 @@ func renderEffect(e Effect) string {
 // brief shows the words of a reply that matter.
 func brief(body json.RawMessage) string {
 	var b struct {
-		Status string `json:"status"`
-		Error  string `json:"error"`
-		Object string `json:"object"`
-		Reason string `json:"reason"`
+		Status string   `json:"status"`
+		Error  string   `json:"error"`
+		Object string   `json:"object"`
+		Reason string   `json:"reason"`
+		Text   string   `json:"meta_text"`
+		Has    []string `json:"available"`
 		Result struct {
 			Output string `json:"output"`
 		} `json:"result"`
@@ -229,6 +249,12 @@ func brief(body json.RawMessage) string {
 	if b.Result.Output != "" {
 		return fmt.Sprintf("%q", b.Result.Output)
 	}
+	if b.Text != "" {
+		return fmt.Sprintf("%q", b.Text)
+	}
+	if b.Has != nil {
+		return fmt.Sprint(b.Error, " of ", b.Has)
+	}
 	if b.Reason != "" {
 		return b.Error + " " + b.Reason
 	}
@@ -246,7 +272,10 @@ func renderEvent(ev json.RawMessage) string {
 		Inputs     []string        `json:"input_item_ids"`
 		Error      *wire.TurnError `json:"error"`
 		Child      json.RawMessage `json:"child"`
-		Response   struct {
+		Item       struct {
+			CallID string `json:"call_id"`
+		} `json:"item"`
+		Response struct {
 			ID    string          `json:"id"`
 			Usage json.RawMessage `json:"usage"`
 		} `json:"response"`
@@ -265,6 +294,12 @@ func renderEvent(ev json.RawMessage) string {
 	}
 	if e.Error != nil {
 		parts = append(parts, "error="+e.Error.Code)
+		if e.Error.Type != "" {
+			parts = append(parts, "type="+e.Error.Type)
+		}
+	}
+	if e.Item.CallID != "" {
+		parts = append(parts, e.Item.CallID)
 	}
 	if len(e.Child) > 0 {
 		parts = append(parts, string(e.Child))

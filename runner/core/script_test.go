@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "rewrite the expectations of the scripts
 //
 //	>  a request        <  the answer to a question
 //	!  a running turn   ~  a timer
-//	up, down, seen, restart (fold the journal)
+//	up, down, seen, restart (fold the journal), checkpoint, wipe (lose it)
 //
 // What is not listed fails the script.
 func TestScripts(t *testing.T) {
@@ -33,13 +33,14 @@ func TestScripts(t *testing.T) {
 		require.NoError(t, err)
 		var rewritten strings.Builder
 		for _, sc := range scenarios(string(raw)) {
+			got := sc.text // if it is not run
 			t.Run(strings.TrimSuffix(filepath.Base(file), ".txt")+"/"+sc.name, func(t *testing.T) {
-				got := sc.play(t)
-				rewritten.WriteString(got)
+				got = sc.play(t)
 				if !*update {
 					require.Equal(t, sc.text, got, "in %s", file)
 				}
 			})
+			rewritten.WriteString(got)
 		}
 		if *update && !t.Failed() {
 			require.NoError(t, os.WriteFile(file, []byte(rewritten.String()), 0o644))
@@ -95,9 +96,11 @@ type player struct {
 
 func newPlayer() *player {
 	p := &player{now: 1_000_000, traits: map[string]wire.Traits{
-		"acp:shell":    {OneMessagePerTurn: true},
-		"acp:chat":     {},
-		"acp:agent":    {Resume: true, History: true},
+		"acp:shell":  {OneMessagePerTurn: true},
+		"acp:chat":   {},
+		"acp:agent":  {Resume: true, History: true},
+		"acp:live":   {Resume: true, Steer: true},
+		"acp:worker": {}, "acp:other": {}, "claude-native": {Native: true},
 		"goose-native": {Native: true}, "cursor-native": {Native: true}, "codex-native": {Native: true, Resume: true},
 	}}
 	p.start()
@@ -123,12 +126,16 @@ func (p *player) do(t *testing.T, line string) []string {
 		p.journal = p.core.Checkpoint()
 		return nil
 	}
+	if line == "wipe" {
+		p.journal = nil
+		return nil
+	}
 	if given, ok := strings.CutPrefix(line, "given "); ok {
 		p.given(t, words(t, given))
 		return nil
 	}
 	a := words(t, line)
-	p.asked = p.open.answer(t, line, a)
+	p.asked = a.number("gen", p.open.answer(t, line, a))
 	return p.step(p.parse(t, a))
 }
 

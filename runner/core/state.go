@@ -65,6 +65,8 @@ type queued struct {
 	Content json.RawMessage `json:"content,omitempty"`
 	// Scanned: it was found, not handed over; nobody was told 202 for it.
 	Scanned bool `json:"scanned,omitempty"`
+	// Tools are its sender's.
+	Tools []json.RawMessage `json:"tools,omitempty"`
 }
 
 type turnMark struct {
@@ -78,11 +80,13 @@ type turn struct {
 	Agent    string       `json:"agent,omitempty"`
 	Inputs   []wire.Input `json:"inputs,omitempty"`
 	// Made is the text of ours that it runs on, for its inputs.
-	Made      json.RawMessage `json:"made,omitempty"`
-	Questions []*question     `json:"questions,omitempty"`
-	Output    bool            `json:"output,omitempty"`
-	Text      string          `json:"text,omitempty"` // what it said, for its parent; bounded
-	End       *wire.TurnEnd   `json:"end,omitempty"`
+	Made json.RawMessage `json:"made,omitempty"`
+	// Tools are those of whoever sent the last message that brought any.
+	Tools     []json.RawMessage `json:"tools,omitempty"`
+	Questions []*question       `json:"questions,omitempty"`
+	Output    bool              `json:"output,omitempty"`
+	Text      string            `json:"text,omitempty"` // what it said, for its parent; bounded
+	End       *wire.TurnEnd     `json:"end,omitempty"`
 }
 
 func (t *turn) inputIDs() []string {
@@ -120,9 +124,13 @@ type session struct {
 	told     map[string]bool // turns whose in_progress was published
 	terminal map[string]bool // turns whose terminal response was published
 	init     initState
-	waiting  []waiter // interrupts that wait for the turn's end
-	stopped  []string // queued items that a stop cancels when the turn has ended
-	closing  *closing // a delete or reset that waits for the program's end
+	waiting  []waiter     // interrupts that wait for the turn's end
+	stopped  []string     // queued items that a stop cancels when the turn has ended
+	steering steering     // messages that the open turn was sent
+	calls    []clientCall // of the open turn, that wait for a client
+	dangling []string     // calls of the open turn that have no output
+	cut      bool         // the open turn was interrupted
+	closing  *closing     // a delete or reset that waits for the program's end
 
 	named      bool   // a request named it in its path
 	shown      bool   // a snapshot of it was read in this process
@@ -138,11 +146,13 @@ type session struct {
 	adopting   workState // what the server says of a child whose text is being read
 	sending    bool      // a task for it is being posted
 	dispatches int       // that it was given here
+	refused    refused   // reports of the end of its work
 	sends      []*send   // of its own, to its children
 	spawns     []*spawn
 	ordinals   map[string]int
 	readers    []ToolCall // readings of the inbox that wait for their turn
 	reading    *reading
+	skillAsks  []ResolveSkill // that wait for the agent
 }
 
 // view is what the server showed last.
@@ -178,6 +188,9 @@ func (s *session) isNamed(item string) bool {
 }
 
 func (s *session) isOurs(it wire.Item) bool {
+	if isDeadLetter(it) {
+		return true
+	}
 	return slices.ContainsFunc(s.Turns, func(t turnMark) bool {
 		return it.ResponseID == t.Response || it.StreamMessageID != "" && hasTurn(it.StreamMessageID, t.ID)
 	})
@@ -229,6 +242,8 @@ func (c *Core) apply(r wire.Record) error {
 		s.Outbox = slices.DeleteFunc(s.Outbox, func(e outEntry) bool { return e.Out.SourceID == r.Source })
 	case wire.RecEnded:
 		s.applyEnded(r)
+	case wire.RecTook:
+		s.applyTook(r)
 	case wire.RecCalled:
 		if s.Open != nil && s.Open.ID == r.Turn {
 			s.Open.Output = true
@@ -263,7 +278,7 @@ func (c *Core) apply(r wire.Record) error {
 
 func (s *session) applyItem(r wire.Record) {
 	at := slices.IndexFunc(s.Queued, func(q queued) bool { return q.ID == r.Item })
-	q := queued{ID: r.Item, Content: r.Content, Scanned: r.Source == sourceScan}
+	q := queued{ID: r.Item, Content: r.Content, Scanned: r.Source == sourceScan, Tools: decodeTools(r.State)}
 	switch {
 	case r.ItemState != wire.ItemQueued:
 		s.Queued = slices.DeleteFunc(s.Queued, func(q queued) bool { return q.ID == r.Item })
@@ -296,6 +311,9 @@ func (s *session) applyOpened(r wire.Record) {
 		s.Queued = slices.DeleteFunc(s.Queued, func(q queued) bool {
 			if q.ID == id {
 				in.Content = q.Content
+				if len(q.Tools) > 0 {
+					t.Tools = q.Tools
+				}
 			}
 			return q.ID == id
 		})
@@ -334,9 +352,10 @@ func (t *turn) hear(out *wire.Outgoing) {
 		return
 	}
 	var item struct {
+		Role    string          `json:"role"`
 		Content json.RawMessage `json:"content"`
 	}
-	if json.Unmarshal(out.ItemData, &item) == nil {
+	if json.Unmarshal(out.ItemData, &item) == nil && item.Role == "assistant" {
 		t.Text += wire.Text(item.Content)
 	}
 }

@@ -227,7 +227,7 @@ func (c *Core) askAgain(s *session) {
 	}
 	unfound := func(r running) bool { return !r.found }
 	if slices.ContainsFunc(s.sends, func(o *send) bool { return unfound(o.running) }) ||
-		slices.ContainsFunc(s.spawns, func(o *spawn) bool { return unfound(o.running) }) || s.wakes.stranded {
+		slices.ContainsFunc(s.spawns, func(o *spawn) bool { return unfound(o.running) }) || s.wakes.stranded || len(s.skillAsks) > 0 {
 		c.identified(s)
 	}
 }
@@ -268,6 +268,7 @@ func (c *Core) parentWaits(op *statusOp, parent string) bool {
 		return false
 	}
 	c.refuseDelivery(op, "missing_parent_inbox", "The parent session has not been here yet.")
+	c.refusedEnd(c.session(op.ev.Session))
 	return true
 }
 

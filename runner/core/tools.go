@@ -61,9 +61,16 @@ func (c *Core) asked(s *session, f Frame) bool {
 		}})
 		return true
 	}
+	mine := s.Open.isClientTool(call.Name)
+	if mine && !c.awaitClient(s, call, f.Item) {
+		return true
+	}
 	c.store(s, s.callItem("function_call", call.CallID, map[string]any{
 		"agent": s.Open.Agent, "name": call.Name, "arguments": call.Arguments, "call_id": call.CallID,
 	}))
+	if mine {
+		return true
+	}
 	c.effect(CallTool{Session: s.id, Turn: f.Turn, CallID: call.CallID, Call: wire.ToolCall{
 		Op: "mcpop_" + c.cfg.NewID(), Name: call.Name, Args: json.RawMessage(call.Arguments),
 	}})

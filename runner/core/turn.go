@@ -34,6 +34,7 @@ func (c *Core) begin(s *session, items []string, made json.RawMessage) {
 	c.open(s, spec.Name, items, made)
 	s.live = true
 	s.warm = harness
+	s.steering = steering{as: s.Identity.settings()}
 	s.turnBegan()
 	c.publishStatus(s)
 	c.publishInProgress(s, s.Open)
@@ -41,7 +42,7 @@ func (c *Core) begin(s *session, items []string, made json.RawMessage) {
 		Session: s.id, Turn: s.Open.ID, Response: s.Open.Response,
 		Harness: harness, Agent: spec.Name, Prompt: spec.Prompt, SpecDir: spec.Dir,
 		Model: first(s.Identity.Model, spec.Model), Effort: s.Identity.Effort,
-		Workspace: s.Identity.Workspace, Inputs: s.Open.harnessInputs(), Tools: toolSchemas(spec),
+		Workspace: s.Identity.Workspace, Inputs: s.Open.harnessInputs(), Tools: append(toolSchemas(spec), s.Open.Tools...),
 		Native: s.nativeOf(harness),
 	}})
 }
@@ -90,6 +91,10 @@ func (c *Core) onFrame(f Frame) {
 		c.askHuman(s, f.Ask)
 	case f.Native != "":
 		c.noteNative(s, f.Native)
+	case f.Consumed != "":
+		c.took(s, f.Consumed)
+	case f.Policy != nil:
+		c.judge(s, f.Policy)
 	case f.Item != nil && c.asked(s, f):
 	case ok:
 		c.store(s, out)
@@ -108,6 +113,7 @@ func (c *Core) onFrame(f Frame) {
 
 func (c *Core) store(s *session, out wire.Outgoing) {
 	c.record(wire.Record{Kind: wire.RecOut, Session: s.id, Turn: turnOf(out), Out: &out})
+	s.note(out)
 	c.effect(Store{Session: s.id, Out: out})
 }
 
@@ -129,6 +135,9 @@ func (c *Core) onTurnEnded(ev TurnEnded) {
 	s := c.sessions[ev.Session]
 	if note := ending(ev); note != "" {
 		c.store(s, textItem(s.Open, ev.N, note))
+	}
+	if s.cut && ev.End.Outcome == wire.Cancelled {
+		c.mark(s)
 	}
 	c.endTurn(s, ev.End)
 	c.advance(s)
@@ -154,11 +163,10 @@ const saidNothing = "(no output)"
 
 // endTurn frees the slot: here, exactly once, whatever failed.
 func (c *Core) endTurn(s *session, end wire.TurnEnd) {
-	if end.Outcome == wire.Failed && end.Error == nil {
-		end.Error = &wire.TurnError{Code: wire.CodeInternal, Message: "The turn failed without saying why."}
-	}
+	end = normalized(end)
 	c.record(wire.Record{Kind: wire.RecEnded, Session: s.id, Turn: s.Open.ID, End: &end})
 	s.live, s.held, s.view.outcome = false, false, nil
+	s.steering, s.calls, s.dangling, s.cut = steering{}, nil, nil, false
 	if ids := slices.DeleteFunc(s.stopped, func(id string) bool { return !s.isQueued(id) }); len(ids) > 0 {
 		c.endItems(s, ids, wire.TurnEnd{Outcome: wire.Cancelled})
 	}

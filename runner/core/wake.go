@@ -1,8 +1,11 @@
 package core
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/outrunner/outrunner/runner/wire"
 )
 
 // A parent that is at rest is told that results wait, by a message to its
@@ -32,6 +35,7 @@ type waking struct {
 	again    bool   // a result came while a post was open that its text does not count
 	lastText string // the last recovery notice that was delivered in this episode
 	text     string // of the open post, if it is a recovery notice
+	mourned  string // the work of which the conversation says that it waits unheard
 }
 
 // wakeRetries are the pauses of the stranded after a reconnect, in milliseconds.
@@ -86,6 +90,10 @@ func (c *Core) onWakePosted(ev WakePosted) {
 	if ev.Err != nil {
 		p.wakes.flag, p.wakes.stranded = false, true
 		c.log(p, Warn, "the parent could not be told of a result; it waits in the inbox", ev.Err)
+		if errors.Is(ev.Err, wire.ErrNotFound) || errors.Is(ev.Err, wire.ErrRejected) || p.wakeTries >= len(wakeRetries) {
+			c.mourn(p, ev.Err)
+			return
+		}
 		c.rewake(p)
 		return
 	}
@@ -144,5 +152,5 @@ func (c *Core) latestResult(p *session) *work {
 		return nil
 	}
 	r := slices.MaxFunc(p.Inbox.Queue, func(a, b result) int { return a.N - b.N })
-	return &work{Parent: p.id, Agent: r.Agent, Title: r.Title, State: r.Status}
+	return &work{Parent: p.id, ID: r.WorkID, Agent: r.Agent, Title: r.Title, State: r.Status}
 }

@@ -46,6 +46,8 @@ type work struct {
 	Guess bool `json:"guess,omitempty"`
 	// Second: another end was delivered before this one. There is no third.
 	Second bool `json:"second,omitempty"`
+	// Mourned: the conversation says that the result could not be delivered.
+	Mourned bool `json:"mourned,omitempty"`
 }
 
 // childState is what a child's record of work holds: at most one of an entry
@@ -149,6 +151,7 @@ func (c *Core) recordWork(s *session, w work) {
 // child deliver again.
 func (c *Core) register(s *session, w work) {
 	w.State = workStamped
+	s.adopting = "" // a text that is being read answers what was before
 	s.dispatches++
 	if n := len(s.Turns); n > 0 {
 		w.After = s.Turns[n-1].ID

@@ -13,6 +13,9 @@ type Traits struct {
 	Native bool
 	// History: each turn is given the conversation so far.
 	History bool
+	// Steer: a running turn takes further messages (ToHarness.Steer), and tells
+	// which it took (InjectionConsumed).
+	Steer bool
 }
 
 // TurnStart is everything a harness needs to run one turn.
@@ -60,40 +63,30 @@ const (
 	// NativeSession is not of the wire: the program keeps the conversation
 	// under an id of its own, with which a later process can go on.
 	NativeSession = "harness.native_session"
+	// InjectionConsumed says that the turn answers a message that it was sent
+	// as a Steer. One that it does not take before it ends is a turn of its own.
+	InjectionConsumed = "injection.consumed"
+	// PolicyRequested asks the server's policies; the answer is a PolicyVerdict.
+	PolicyRequested = "policy_evaluation.requested"
 )
 
-// ToHarness is something for a running turn.
-type ToHarness struct {
-	Type string // ToolResult, Approval
-	// Of a ToolResult.
-	CallID, Output string
-	// Of an Approval. Content is a JSON object, or nil.
-	ElicitationID, Action string
-	Content               json.RawMessage
+// HarnessEvent is one frame of a running turn.
+type HarnessEvent struct {
+	Type     string
+	Delta    string          // TextDelta, ReasoningDelta; valid UTF-8
+	Item     json.RawMessage // ItemDone
+	Ask      *Elicitation    // ElicitationRequest
+	Native   string          // NativeSession
+	Consumed string          // InjectionConsumed: the id of the Steer
+	Policy   *PolicyRequest  // PolicyRequested
 }
 
-// MarshalJSON writes the fields of the type, and no others.
-func (m ToHarness) MarshalJSON() ([]byte, error) {
-	if m.Type == Approval {
-		return json.Marshal(struct {
-			Type          string          `json:"type"`
-			ElicitationID string          `json:"elicitation_id"`
-			Action        string          `json:"action"`
-			Content       json.RawMessage `json:"content,omitempty"`
-		}{m.Type, m.ElicitationID, m.Action, m.Content})
-	}
-	return json.Marshal(struct {
-		Type   string `json:"type"`
-		CallID string `json:"call_id"`
-		Output string `json:"output"`
-	}{m.Type, m.CallID, m.Output})
+// PolicyRequest is a question to the server's policies (harness.md 2.4).
+type PolicyRequest struct {
+	ID    string          // new in the turn
+	Phase string          // PHASE_...
+	Data  json.RawMessage // as the policies know it for the phase
 }
-
-// What a running turn is sent (harness.md 2.3).
-const (
-	ToolResult = "tool_result" // answers a tool call
-	Approval   = "approval"    // answers an elicitation
-)
 
 // The actions of an Approval.
 const (
@@ -101,15 +94,6 @@ const (
 	Decline = "decline"
 	Cancel  = "cancel"
 )
-
-// HarnessEvent is one frame of a running turn.
-type HarnessEvent struct {
-	Type   string
-	Delta  string          // TextDelta, ReasoningDelta; valid UTF-8
-	Item   json.RawMessage // ItemDone
-	Ask    *Elicitation    // ElicitationRequest
-	Native string          // NativeSession
-}
 
 // Elicitation is a question to a human (harness.md 2.4).
 type Elicitation struct {
@@ -155,8 +139,12 @@ type TurnEnd struct {
 // TurnError is the error of a failed turn, shaped as the wire wants it: code
 // and message are never empty (sessions.md 14, trap 14).
 type TurnError struct {
-	Code        string `json:"code"`
-	Message     string `json:"message"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	// Type is the harness's own word for the kind of error, where Code is not.
+	Type        string `json:"type,omitempty"`
+	Title       string `json:"title,omitempty"`
+	Cause       string `json:"cause,omitempty"`
 	Remediation string `json:"remediation,omitempty"`
 }
 
@@ -175,5 +163,6 @@ const (
 	CodeTimeout          = "turn_timeout"         // the program was silent, or ran, for too long
 	CodeOutputLimit      = "output_limit"         // the program wrote more than its limit
 	CodeInterruptIgnored = "interrupt_ignored"    // the program had to be killed
+	CodeContextOverflow  = "context_length_exceeded"
 	CodeInternal         = "runner_error"
 )

@@ -32,3 +32,30 @@ func HistoryItem(it Item) json.RawMessage {
 	}
 	return raw
 }
+
+// summaryRequest is the question to which a compaction's summary is the answer.
+const summaryRequest = "Sum up our conversation so far, so that you can go on from the summary alone."
+
+// CompactedHistory is what a program is given in the place of everything before
+// a compaction (sessions.md 7.2): the messages that whoever made it has kept, or
+// its summary as the answer to a question; nil for any other item.
+func CompactedHistory(it Item) []json.RawMessage {
+	if it.Type != "compaction" {
+		return nil
+	}
+	var kept []json.RawMessage
+	if json.Unmarshal(it.Compacted, &kept) == nil && len(kept) > 0 {
+		return kept
+	}
+	block := func(typ, text string) json.RawMessage {
+		raw, err := json.Marshal([]map[string]string{{"type": typ, "text": text}})
+		if err != nil {
+			return json.RawMessage("[]") // it has only strings
+		}
+		return raw
+	}
+	return []json.RawMessage{
+		HistoryItem(Item{Type: "message", Role: "user", Content: block("input_text", summaryRequest)}),
+		HistoryItem(Item{Type: "message", Role: "assistant", Content: block("output_text", it.Summary)}),
+	}
+}

@@ -15,6 +15,7 @@ const (
 	RecItem       RecordKind = "item"     // Item is now in ItemState; Content kept while it may still run
 	RecOrder      RecordKind = "order"    // Inputs: the queued items, in the order in which they run
 	RecOpened     RecordKind = "opened"   // Turn is open: Response, Inputs; Content: the text of ours that it runs on instead
+	RecTook       RecordKind = "took"     // Turn answers the queued Item, too
 	RecCalled     RecordKind = "called"   // Turn's program has begun to use a tool of its own
 	RecAsked      RecordKind = "asked"    // State: Turn's program asked the question Source
 	RecSettled    RecordKind = "settled"  // State: the action that settled the question Source of Turn

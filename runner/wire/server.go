@@ -60,6 +60,9 @@ type Item struct {
 	StreamMessageID string          `json:"stream_message_id,omitempty"`
 	Code            string          `json:"code,omitempty"`
 	Message         string          `json:"message,omitempty"`
+	// Of a compaction: what stands in the place of everything before it.
+	Summary   string          `json:"summary,omitempty"`
+	Compacted json.RawMessage `json:"compacted_messages,omitempty"`
 }
 
 // Page is one page of items, oldest first.

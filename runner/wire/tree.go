@@ -11,8 +11,18 @@ type Spec struct {
 	// the parent's and never the workspace.
 	Dir string
 	// Spawn: it may make sessions of other agents, beside its own sub-agents.
-	Spawn  bool
+	Spawn bool
+	// Skills are texts that a user calls by name, in the order of their names.
+	Skills []Skill
 	Agents []*Spec
+}
+
+// Skill is a text that a user calls by name, with arguments.
+type Skill struct {
+	Name        string
+	Description string
+	Text        string
+	Dir         string // its folder, with what it may need
 }
 
 // Find returns the sub-agent of that name, depth first, parents before their

@@ -24,20 +24,63 @@ const (
 var (
 	// errNoise: a line is none of ours. It is skipped.
 	errNoise = errors.New("not an event")
-	// errUnanswerable: a program waits for a tool that cannot be run for it.
-	errUnanswerable = errors.New("asked for a tool without a name or a call_id")
+	// errUnanswerable: a program waits for an answer that cannot be given.
+	errUnanswerable = errors.New("asked")
 )
 
 // heard is one line of a program, understood.
 type heard struct {
-	event  wire.HarnessEvent // Type is "" when there is nothing to pass on
-	callID string            // of a tool call that waits for its result
-	end    string            // one of the three that end a turn, or ""
-	fault  fault             // of failedEnd
+	event wire.HarnessEvent // Type is "" when there is nothing to pass on
+	waits waiting           // for an answer; the zero value does not
+	end   string            // one of the three that end a turn, or ""
+	fault fault             // of failedEnd
+	usage json.RawMessage   // of any end, or nil
 }
 
 // fault is the error of a terminal, each part "" when it was not told.
-type fault struct{ code, message, remediation string }
+type fault struct{ code, kind, message, title, cause, remediation string }
+
+// terminal reads what a line that ends a turn says about that.
+func terminal(kind string, own, response json.RawMessage, usage json.RawMessage) heard {
+	var r struct {
+		Error json.RawMessage `json:"error"`
+		Usage json.RawMessage `json:"usage"`
+	}
+	// A response of another form has nothing in it.
+	_ = json.Unmarshal(response, &r)
+	h := heard{end: kind, usage: hearUsage(r.Usage)}
+	if h.usage == nil {
+		h.usage = hearUsage(usage)
+	}
+	if kind == failedEnd {
+		if h.fault = hearFault(r.Error); h.fault == (fault{}) {
+			h.fault = hearFault(own)
+		}
+	}
+	return h
+}
+
+// hearUsage reads what a turn cost: its numbers, and the model's name.
+func hearUsage(raw json.RawMessage) json.RawMessage {
+	var all map[string]json.RawMessage
+	if json.Unmarshal(raw, &all) != nil {
+		return nil
+	}
+	for key, value := range all {
+		var n float64
+		if json.Unmarshal(value, &n) != nil && (key != "model" || str(value) == "") || string(value) == "null" {
+			delete(all, key)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	out, err := json.Marshal(all)
+	if err != nil {
+		return nil
+	}
+	return out
+}
 
 // hear understands a line. Its errors are errNoise and errUnanswerable,
 // perhaps with a reason.
@@ -52,6 +95,8 @@ func hear(text []byte) (heard, error) {
 		Item     json.RawMessage `json:"item"`
 		Error    json.RawMessage `json:"error"`
 		Response json.RawMessage `json:"response"`
+		Usage    json.RawMessage `json:"usage"`
+		asking
 	}
 	if err := json.Unmarshal(keep.Visible(text), &e); err != nil {
 		return heard{}, fmt.Errorf("%w: %w", errNoise, err)
@@ -67,19 +112,17 @@ func hear(text []byte) (heard, error) {
 		return heard{event: wire.HarnessEvent{Type: e.Type}}, nil
 	case wire.ItemDone:
 		return hearItem(e.Item)
-	case completed, cancelled:
-		return heard{end: e.Type}, nil
-	case failedEnd:
-		var response struct {
-			Error json.RawMessage `json:"error"`
+	case completed, cancelled, failedEnd:
+		return terminal(e.Type, e.Error, e.Response, e.Usage), nil
+	case wire.ElicitationRequest:
+		return e.question()
+	case wire.PolicyRequested:
+		return e.policy()
+	case wire.InjectionConsumed:
+		if id := str(e.InjectionID); id != "" {
+			return heard{event: wire.HarnessEvent{Type: e.Type, Consumed: id}}, nil
 		}
-		// A response of another form has no error in it.
-		_ = json.Unmarshal(e.Response, &response)
-		f := hearFault(response.Error)
-		if f == (fault{}) {
-			f = hearFault(e.Error)
-		}
-		return heard{end: e.Type, fault: f}, nil
+		return heard{}, fmt.Errorf("%w: an %s without an injection_id", errNoise, e.Type)
 	}
 	if strings.HasPrefix(e.Type, "response.") {
 		return heard{}, nil // created, in_progress, or of a vocabulary newer than ours
@@ -103,12 +146,12 @@ func hearItem(raw json.RawMessage) (heard, error) {
 		waits := status == "action_required"
 		if callID == "" || str(item["name"]) == "" {
 			if waits {
-				return heard{}, errUnanswerable
+				return heard{}, fmt.Errorf("%w for a tool without a name or a call_id", errUnanswerable)
 			}
 			return heard{}, fmt.Errorf("%w: a function_call without a name or a call_id", errNoise)
 		}
 		if waits {
-			h.callID = callID
+			h.waits = waiting{wire.ToolResult, callID}
 		}
 		mend = "arguments"
 	case "function_call_output":
@@ -162,7 +205,10 @@ func textOf(raw json.RawMessage, what string) string {
 func hearFault(raw json.RawMessage) fault {
 	var e struct {
 		Code        json.RawMessage `json:"code"` // a number, in some libraries
+		Type        json.RawMessage `json:"type"`
 		Message     string          `json:"message"`
+		Title       json.RawMessage `json:"title"`
+		Cause       json.RawMessage `json:"cause"`
 		Remediation string          `json:"remediation"`
 	}
 	if text := str(raw); text != "" {
@@ -174,7 +220,10 @@ func hearFault(raw json.RawMessage) fault {
 	if code == "" && string(e.Code) != "null" {
 		code = strings.Trim(string(e.Code), `"`)
 	}
-	return fault{code: keep.WithoutNUL(code), message: keep.WithoutNUL(e.Message), remediation: keep.WithoutNUL(e.Remediation)}
+	return fault{
+		code: keep.WithoutNUL(code), kind: keep.WithoutNUL(str(e.Type)), message: keep.WithoutNUL(e.Message),
+		title: keep.WithoutNUL(str(e.Title)), cause: keep.WithoutNUL(str(e.Cause)), remediation: keep.WithoutNUL(e.Remediation),
+	}
 }
 
 // str is a JSON string's text, or "".

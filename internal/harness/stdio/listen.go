@@ -46,12 +46,19 @@ func (r *Run) skip(line []byte, why error) {
 	}
 }
 
-// pass passes an event on. A tool call is known before anybody can answer it.
+// pass passes an event on.
 func (r *Run) pass(h heard) {
-	if h.callID != "" {
-		r.mu.Lock()
-		r.calls[h.callID] = struct{}{}
-		r.mu.Unlock()
+	if h.waits != (waiting{}) {
+		is, err := r.await(h)
+		if err != nil {
+			r.Break(err)
+		}
+		if !is {
+			return
+		}
+	}
+	if h.event.Consumed != "" {
+		r.consumed(h.event.Consumed)
 	}
 	if h.event.Type != "" {
 		r.Tell(r.emit, h.event)

@@ -1,6 +1,7 @@
 package stdio
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/outrunner/outrunner/internal/harness/keep"
@@ -33,19 +34,22 @@ func (r *Run) outcome(p *keep.Process) wire.TurnEnd {
 func byTerminal(cfg turn.Config, h heard) wire.TurnEnd {
 	switch h.end {
 	case completed:
-		return wire.TurnEnd{Outcome: wire.Completed}
+		return wire.TurnEnd{Outcome: wire.Completed, Usage: h.usage}
 	case cancelled:
-		return wire.TurnEnd{Outcome: wire.Cancelled}
+		return wire.TurnEnd{Outcome: wire.Cancelled, Usage: h.usage}
 	}
 	f := h.fault
 	switch {
-	case f.code == "" && f.message == "":
+	case f.code == "" && f.kind == "" && f.message == "":
 		f.message = fmt.Sprintf("%s failed without saying why", cfg.Command[0])
 	case f.message == "":
-		f.message = fmt.Sprintf("%s failed with %s", cfg.Command[0], f.code)
+		f.message = fmt.Sprintf("%s failed with %s", cfg.Command[0], cmp.Or(f.code, f.kind))
 	}
 	if f.code == "" {
-		f.code = CodeFailed
+		f.code, f.kind = f.kind, ""
 	}
-	return turn.Failed(f.code, f.message, f.remediation)
+	return wire.TurnEnd{Outcome: wire.Failed, Usage: h.usage, Error: &wire.TurnError{
+		Code: cmp.Or(f.code, CodeFailed), Type: f.kind, Message: f.message,
+		Title: f.title, Cause: f.cause, Remediation: f.remediation,
+	}}
 }

@@ -30,7 +30,8 @@ type Run struct {
 	mu    sync.Mutex
 	end   *heard              // the terminal, once it has come
 	proc  *keep.Process       // once the message was said
-	calls map[string]struct{} // tool calls that wait for their results
+	waits map[waiting]waiting // what the program waits for, by the id that the runner knows
+	steer []steer             // messages that the program was told, and has not taken
 
 	tally // of the goroutine that reads, until the turn's end
 }
@@ -44,33 +45,52 @@ type tally struct {
 
 // Prepare prepares a turn. Stop and Send may be called from now on.
 func (pool *Pool) Prepare(cfg turn.Config, start wire.TurnStart) *Run {
-	r := &Run{cfg: cfg, start: start, calls: make(map[string]struct{})}
+	r := &Run{cfg: cfg, start: start, waits: make(map[waiting]waiting)}
 	r.Turn = pool.NewTurn(cfg, start, start.Model, cfg.InterruptGrace, r)
 	return r
 }
 
-// Send hands the result of a tool to the program. A call that it does not wait
-// for any more is no error.
+// Send tells the program a message that came during the turn, or an answer. One
+// that it does not wait for any more is no error.
 func (r *Run) Send(msg wire.ToHarness) error {
-	if msg.Type != wire.ToolResult {
+	switch msg.Type {
+	case wire.Steer:
+		return r.tell(msg)
+	case wire.ToolResult:
+		_, waits := r.answered(waiting{msg.Type, msg.CallID})
+		if !waits {
+			return nil
+		}
+	case wire.PolicyVerdict:
+		_, waits := r.answered(waiting{msg.Type, msg.EvaluationID})
+		if !waits {
+			return nil
+		}
+	case wire.Approval:
+		id, waits := r.answered(waiting{msg.Type, msg.ElicitationID})
+		if !waits {
+			return nil
+		}
+		msg.ElicitationID = id
+	default:
 		return fmt.Errorf("telling %s: there is no message of type %q", r.cfg.Command[0], msg.Type)
 	}
 	text, err := line(msg)
 	if err != nil {
-		return fmt.Errorf("telling %s the result of a tool: %w", r.cfg.Command[0], err)
+		return fmt.Errorf("telling %s a %s: %w", r.cfg.Command[0], msg.Type, err)
 	}
+	r.Pulse.Nudge() // it was not silent, it waited
 	r.mu.Lock()
-	_, waits := r.calls[msg.CallID]
-	delete(r.calls, msg.CallID)
 	p := r.proc
 	r.mu.Unlock()
-	if !waits {
-		return nil
-	}
-	r.Pulse.Nudge()
+	return r.put(p, text, msg.Type)
+}
+
+// put has the program read a line. One that does not read has its turn ended.
+func (r *Run) put(p *keep.Process, text []byte, what string) error {
 	if err := p.Put(text); err != nil {
 		r.Break(err)
-		return fmt.Errorf("telling %s the result of a tool: it %w", r.cfg.Command[0], err)
+		return fmt.Errorf("telling %s a %s: it %w", r.cfg.Command[0], what, err)
 	}
 	return nil
 }
@@ -93,20 +113,32 @@ func (r *Run) Do(ctx context.Context, emit func(wire.HarnessEvent) error) wire.T
 
 // Say begins the turn.
 func (r *Run) Say(p *keep.Process) {
+	if err := r.open(p); err != nil {
+		r.Break(err) // not with mu: the end of the turn takes it
+	}
+}
+
+func (r *Run) open(p *keep.Process) error {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.proc = p
-	r.mu.Unlock()
 	p.Open(r.message)
+	for _, m := range r.steer { // they came while the program was started
+		if err := p.Put(m.line); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Ask asks the program to end the turn.
 func (r *Run) Ask(p *keep.Process) error { return p.Put(interruptLine()) }
 
-// Waits tells whether the program waits for a tool.
+// Waits tells whether the program waits for a tool, a human or a policy.
 func (r *Run) Waits() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.calls) > 0
+	return len(r.waits) > 0
 }
 
 // Settle tells whether the program may serve another turn. Whether one that
