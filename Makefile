@@ -10,10 +10,11 @@ PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 win
 FUZZTIME ?= 60s
 ARGS ?=
 WORLDS ?= 100000
+BENCHTIME ?= 2000x
 
 export GOLANGCI_LINT_CACHE := $(CURDIR)/.cache/golangci
 
-.PHONY: help run build cross test properties lint cover fuzz mutants interop
+.PHONY: help run build cross test properties lint cover fuzz mutants interop bench
 
 help: ## what can be made
 	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -34,6 +35,9 @@ test: ## every test, with the race detector, in a random order
 properties: ## the core's invariants in WORLDS (100000) random worlds; SEED repeats a run
 	@go test -count=1 -timeout 2h -run '^(TestInvariants|TestOrderOfReads)$$' ./runner/core -worlds $(WORLDS) $(if $(SEED),-rapid.seed $(SEED))
 
+bench: ## how fast it is, in relation to what it could be (docs/performance.md); BENCHTIME=2000x
+	@go test -run '^$$' -bench . -benchtime $(BENCHTIME) -timeout 20m ./test/bench
+
 # Its programs come from their registries, the first time; its table is printed
 # whatever the outcome.
 interop: ## against the published Omnigent server, runner and client library, and a coding agent
@@ -48,6 +52,24 @@ lint: $(LINT) ## format, vet on three systems, golangci-lint
 	@for os in linux darwin windows; do echo "vet $$os"; CGO_ENABLED=0 GOOS=$$os go vet ./...; done
 	@for tag in crashpoints interop; do echo "vet $$tag"; CGO_ENABLED=0 go vet -tags $$tag ./...; done
 	@echo "golangci-lint"; $(LINT) run --build-tags interop ./...
+
+WEB := internal/web/app
+
+# The pages' tools come from the npm registry; the program itself needs none of
+# them, since what they build is committed.
+web: $(WEB)/node_modules/.package-lock.json ## build the pages from internal/web/app into internal/web/dist
+	npm --prefix $(WEB) run build
+
+web-check: ## lint and test the pages, and see that what is committed is what they build
+	npm --prefix $(WEB) ci --no-audit --no-fund
+	npm --prefix $(WEB) run lint
+	npm --prefix $(WEB) test
+	npm --prefix $(WEB) run build
+	@if [[ -n $$(git status --porcelain -- internal/web/dist) ]]; then \
+		git status --short -- internal/web/dist; echo "internal/web/dist is not what the source builds: run make web and commit it"; exit 1; fi
+
+$(WEB)/node_modules/.package-lock.json: $(WEB)/package-lock.json
+	npm --prefix $(WEB) ci --no-audit --no-fund
 
 cover: ## coverage, per function, in cover.out
 	go test -coverpkg=./... -coverprofile=cover.out ./...

@@ -97,6 +97,10 @@ func (d *driver) ask(ctx context.Context, e core.Effect) bool {
 			out, err := srv.LookUp(ctx, e.Session, e.Name, e.Args)
 			answer(core.LookedUp{Req: e.Req, Output: out, Err: err})
 		}
+	case core.UseTerminal:
+		run = func() {
+			answer(core.TerminalUsed{Session: e.Session, Key: e.Key, Output: d.r.useTerminal(ctx, e)})
+		}
 	case core.SpawnSession:
 		run = func() {
 			id, err := d.spawn(ctx, e)

@@ -163,7 +163,12 @@ func (d *driver) interrupt(ctx context.Context, e core.Interrupt) {
 // closeHarness ends whatever runs for a session.
 func (d *driver) closeHarness(ctx context.Context, e core.CloseHarness) {
 	d.pumps.kill(e.Session)
+	var closing sync.WaitGroup
+	if e.Terminals {
+		closing.Go(func() { d.r.terminals.closeAll(ctx, e.Session, e.Tell) })
+	}
 	err := d.r.cfg.Harness.Close(ctx, e.Session)
+	closing.Wait()
 	d.r.loop.answer(core.HarnessClosed{Session: e.Session, Err: err})
 }
 
@@ -182,7 +187,18 @@ func (d *driver) scan(ctx context.Context, gen uint64) {
 	d.scanner, d.scanning = s, gen
 	d.mu.Unlock()
 	d.r.loop.answer(core.TunnelUp{Gen: gen})
+	var sweeping sync.WaitGroup
+	sweeping.Go(func() { d.r.terminals.sweep(ctx, d.known) })
 	s.Run(ctx)
+	sweeping.Wait()
+}
+
+// known tells whether the server knows a session.
+func (d *driver) known(ctx context.Context, session string) error {
+	return d.try(ctx, func(ctx context.Context) error {
+		_, err := d.r.cfg.Server.Snapshot(ctx, session)
+		return err
+	})
 }
 
 func (d *driver) addToScan(e core.Scan) {

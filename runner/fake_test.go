@@ -29,6 +29,9 @@ type world struct {
 	journal Journal
 	timing  Timing
 
+	terminals *fakeTerminals // nil: the runner has none
+	workspace string
+
 	runner *Runner
 	http   *httptest.Server
 	stop   func()
@@ -44,10 +47,15 @@ func newWorld(t *testing.T) *world {
 // start begins a runner process; the returned one ends with stop or the test.
 func (w *world) start() *world {
 	w.t.Helper()
-	r, err := New(Config{
+	cfg := Config{
 		ID: "me", Server: w.server, Specs: w.server, Harness: w.harness, Journal: w.journal,
+		Workspace: w.workspace, Shell: "/bin/usershell",
 		Log: slog.New(slog.DiscardHandler), Timing: w.timing,
-	})
+	}
+	if w.terminals != nil {
+		cfg.Terminals = w.terminals
+	}
+	r, err := New(cfg)
 	require.NoError(w.t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -49,6 +48,10 @@ func (r *Runner) route(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	s := parts[2]
+	if len(parts) > 3 && parts[3] == "resources" {
+		r.resources(w, req, s, parts[4:])
+		return
+	}
 	rest := strings.Join(parts[3:], "/")
 	switch rest {
 	case "":
@@ -71,24 +74,12 @@ func (r *Runner) route(w http.ResponseWriter, req *http.Request) {
 		r.method(w, req, methods{http.MethodPost: func() { r.reset(w, req, s, core.ResetState) }})
 	case "agent-cache/reset":
 		r.method(w, req, methods{http.MethodPost: func() { r.reset(w, req, s, core.ResetAgent) }})
-	case "resources":
-		r.method(w, req, methods{
-			http.MethodGet:    func() { r.listResources(w, req) },
-			http.MethodDelete: func() { r.reset(w, req, s, core.ResetResources) },
-		})
-	case "resources/terminals":
-		r.method(w, req, methods{
-			http.MethodGet: func() { r.listResources(w, req) },
-			http.MethodPost: func() {
-				writeError(w, http.StatusInternalServerError, "harness_not_configured", "This runner has no terminals.")
-			},
-		})
 	case "models":
 		r.method(w, req, methods{http.MethodGet: func() { writeJSON(w, 200, map[string]any{"workers": map[string]any{}}) }})
 	case "model-options", "claude-model-options", "codex-model-options", "cursor-model-options", "kiro-model-options", "devin-model-options":
 		r.method(w, req, methods{http.MethodGet: func() { writeJSON(w, 200, map[string]any{"models": []any{}}) }})
 	case "sign-in-link":
-		r.method(w, req, methods{http.MethodGet: func() { writeJSON(w, 200, map[string]any{"pending": false}) }})
+		r.method(w, req, methods{http.MethodGet: func() { writeJSON(w, 200, map[string]any{"pending": false, "url": nil, "code": nil}) }})
 	case "background-title":
 		r.method(w, req, methods{http.MethodPost: func() {
 			writeJSON(w, 200, map[string]any{"status": "unsupported", "title": nil})
@@ -225,25 +216,6 @@ func (r *Runner) reset(w http.ResponseWriter, req *http.Request, session string,
 	})
 }
 
-// listResources answers with the strict page that the server insists on
-// (terminals.md 1.2). No agent of this runner has terminals or files yet.
-func (r *Runner) listResources(w http.ResponseWriter, req *http.Request) {
-	query, err := url.ParseQuery(req.URL.RawQuery)
-	if err != nil {
-		writeError(w, http.StatusBadRequest, "invalid_request", "The query cannot be read.")
-		return
-	}
-	if order := query.Get("order"); order != "" && order != "asc" && order != "desc" {
-		writeJSON(w, http.StatusUnprocessableEntity, map[string]any{"detail": []any{map[string]any{
-			"type": "literal_error", "loc": []string{"query", "order"}, "msg": "Input should be 'asc' or 'desc'", "input": order,
-		}}})
-		return
-	}
-	writeJSON(w, http.StatusOK, map[string]any{
-		"object": "list", "data": []any{}, "first_id": nil, "last_id": nil, "has_more": false,
-	})
-}
-
 // Codes of this package's own refusals.
 const (
 	codeJournal = "journal_unavailable"
@@ -258,30 +230,40 @@ func (r *Runner) forward(w http.ResponseWriter, req *http.Request, event func(co
 
 // forwardWithin is forward with a deadline of its own.
 func (r *Runner) forwardWithin(w http.ResponseWriter, req *http.Request, wait time.Duration, event func(core.Req) core.Event) {
-	ctx, cancel := context.WithTimeout(req.Context(), wait)
-	defer cancel()
-	id, reply := r.driver.replies.open()
-	defer r.driver.replies.close(id)
-	if err := r.loop.request(ctx, event(id)); err != nil {
+	rep, err := r.ask(req.Context(), wait, event)
+	if err != nil {
 		r.noReply(w)
 		return
 	}
+	crashAt("replied")
+	if rep.Body == nil {
+		w.WriteHeader(rep.Status)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(rep.Status)
+	_, _ = w.Write(rep.Body) // an error means that the asker is gone
+}
+
+// ask posts one event in arrival order, lets the next request of its order key
+// begin, and waits for the core's reply.
+func (r *Runner) ask(ctx context.Context, wait time.Duration, event func(core.Req) core.Event) (core.Reply, error) {
+	waiting, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	id, reply := r.driver.replies.open()
+	defer r.driver.replies.close(id)
+	if err := r.loop.request(waiting, event(id)); err != nil {
+		return core.Reply{}, err
+	}
 	if r.cfg.Carrier.Admitted != nil {
-		r.cfg.Carrier.Admitted(req.Context())
+		r.cfg.Carrier.Admitted(ctx)
 	}
 	select {
 	case rep := <-reply:
-		crashAt("replied")
-		if rep.Body == nil {
-			w.WriteHeader(rep.Status)
-			return
-		}
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(rep.Status)
-		_, _ = w.Write(rep.Body) // an error means that the asker is gone
-	case <-ctx.Done():
+		return rep, nil
+	case <-waiting.Done():
 		r.loop.answer(core.RequestGone{Req: id})
-		r.noReply(w)
+		return core.Reply{}, waiting.Err()
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -24,6 +25,14 @@ type Config struct {
 	Server  Server
 	Specs   Specs
 	Harness Harness
+	// Terminals runs programs in terminals. Default: this runner has none.
+	Terminals Terminals
+	// Workspace is the folder of sessions that have none of their own, and what
+	// theirs are seen from. Default: the current one.
+	Workspace string
+	// Shell is what a terminal runs that names no program. Default: $SHELL, else
+	// bash, else sh.
+	Shell string
 	// Journal keeps the state. Default: memory, which forgets at the end of
 	// the process.
 	Journal Journal
@@ -106,6 +115,8 @@ type Runner struct {
 	loop   *loop
 	driver *driver
 	active activity
+
+	terminals *terminals
 }
 
 // New returns a runner with the state that its journal remembers. It starts
@@ -126,9 +137,18 @@ func New(cfg Config) (*Runner, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
+	workspace, err := filepath.Abs(cfg.Workspace)
+	if err != nil {
+		return nil, fmt.Errorf("finding the workspace %q: %w", cfg.Workspace, err)
+	}
+	cfg.Workspace = workspace
+	if cfg.Shell == "" {
+		cfg.Shell = userShell()
+	}
 	r := &Runner{active: activity{last: time.Now()}, cfg: cfg, log: cfg.Log, timing: cfg.Timing.withDefaults()}
 	state := core.New(core.Config{
 		Runner: cfg.ID, Traits: cfg.Harness.Traits, NewID: newID, LaunchBudget: cfg.LaunchBudget.Milliseconds(),
+		Terminals: cfg.Terminals != nil,
 	})
 	records, err := cfg.Journal.Load()
 	if err != nil {
@@ -139,6 +159,7 @@ func New(cfg Config) (*Runner, error) {
 	}
 	r.loop = newLoop(state, cfg.Journal, r.log, len(records))
 	r.driver = newDriver(r)
+	r.terminals = newTerminals(cfg.Terminals, r.log, func(ev core.Told) { r.loop.answer(ev) })
 	return r, nil
 }
 

@@ -58,7 +58,7 @@ Every flag has an environment variable: --log-level is OUTRUNNER_LOG_LEVEL.`,
 	flags.StringVar(&a.logFormat, "log-format", observe.Text, "text or json")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.AddCommand(a.upCommand(), a.runCommand(), a.serverCommand(), a.sendCommand(),
-		a.sessionsCommand(), a.agentsCommand(), a.runnersCommand(), a.mcpCommand(), a.versionCommand())
+		a.attachCommand(), a.sessionsCommand(), a.agentsCommand(), a.runnersCommand(), a.mcpCommand(), a.versionCommand())
 	usageOfArgs(root)
 	return root
 }

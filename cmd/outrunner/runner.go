@@ -71,6 +71,11 @@ func runRunner(ctx context.Context, s runnerSetup) (err error) {
 	defer func() { err = errors.Join(err, records.Close()) }()
 	api := &serverapi.Client{BaseURL: s.server, Header: s.credentials}
 	defer api.Close()
+	terminals, err := s.terminals()
+	if err != nil {
+		return err
+	}
+	defer terminals.Stop()
 
 	r, err := runner.New(runner.Config{
 		ID: s.id, Version: version(), Log: s.log,
@@ -78,6 +83,7 @@ func runRunner(ctx context.Context, s runnerSetup) (err error) {
 		Specs:   &agentspec.Loader{Fetch: api.AgentContents, Dir: s.room.Path("agents")},
 		Journal: records,
 		Harness: programs, LaunchBudget: s.launch,
+		Terminals: terminals, Workspace: s.workspace,
 		Carrier: runner.Carrier{Admitted: tunnel.Admitted, Generation: tunnel.Generation, OnCovered: tunnel.OnCovered},
 	})
 	if err != nil {
@@ -88,6 +94,11 @@ func runRunner(ctx context.Context, s runnerSetup) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, quiet()) }()
+	// They go on for as long as the runner does, and then without it.
+	serving, letGo := context.WithCancel(context.WithoutCancel(ctx))
+	tended := make(chan error, 1)
+	go func() { tended <- terminals.Run(serving) }()
+	defer func() { letGo(); err = errors.Join(err, <-tended) }()
 	s.log.Info("runner starts", "runner", s.id, "server", s.server.String(), "workspace", s.workspace)
 	return s.connect(ctx, r, slices.Sorted(maps.Keys(table)))
 }
@@ -113,7 +124,7 @@ func (s runnerSetup) connect(ctx context.Context, r *runner.Runner, offered []st
 	client := &tunnel.Client{
 		URL: s.server.String(), RunnerID: s.id,
 		Hello: func() tunnel.Hello { return hello(offered) }, Header: s.credentials,
-		Handler: r.Handler(), OrderKey: runner.OrderKey,
+		Handler: r.Handler(), OrderKey: runner.OrderKey, Channels: channels{r},
 		OnUpgrade: s.onUpgrade, OnUp: r.OnUp,
 		OnDown: func(gen uint64, _ tunnel.Reason) { r.OnDown(gen) },
 		Log:    s.log,

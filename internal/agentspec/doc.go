@@ -3,6 +3,8 @@
 // (server.md 5).
 //
 //   - parse.go: one YAML file in either of the two accepted forms.
+//   - terminals.go: where an agent works, and the terminals that it declares.
+//   - fields.go: one mapping of such a file, key by key.
 //   - bundle.go: a YAML file as a one-file bundle and back, in memory.
 //   - pack.go: a folder as a bundle, and the digest that names its content.
 //   - extract.go: any bundle into a folder, whatever its sender put in it.

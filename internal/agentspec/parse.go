@@ -30,6 +30,9 @@ type file struct {
 	Prompt   string   `yaml:"prompt"`
 	Executor executor `yaml:"executor"`
 	Spawn    bool     `yaml:"spawn"`
+
+	OSEnv     any           `yaml:"os_env"`
+	Terminals yaml.MapSlice `yaml:"terminals"`
 }
 
 type executor struct {
@@ -53,8 +56,8 @@ type executor struct {
 //
 // The harness is executor.config.harness, else executor.harness, else
 // executor.type, else "omnigent", as written: compare it with wire.Canon. A
-// file has a name; everything else may be absent. Errors wrap
-// wire.ErrRejected.
+// file has a name; everything else may be absent. os_env and terminals are
+// read in terminals.go. Errors wrap wire.ErrRejected.
 func Parse(text []byte) (*wire.Spec, error) {
 	return parse(text, "the agent file", "")
 }
@@ -78,12 +81,22 @@ func parse(text []byte, where, fallback string) (*wire.Spec, error) {
 	if err := checkName(f.Name); err != nil {
 		return nil, rejected("%s: name %q %w", where, f.Name, err)
 	}
+	env, err := osEnv("os_env", f.OSEnv)
+	if err != nil {
+		return nil, rejected("%s: %w", where, err)
+	}
+	declared, err := terminals(f.Terminals)
+	if err != nil {
+		return nil, rejected("%s: %w", where, err)
+	}
 	return &wire.Spec{
-		Name:    f.Name,
-		Prompt:  f.Prompt,
-		Model:   f.Executor.Model,
-		Spawn:   f.Spawn,
-		Harness: first(f.Executor.Config.Harness, f.Executor.Harness, f.Executor.Type, defaultHarness),
+		Name:      f.Name,
+		Prompt:    f.Prompt,
+		Model:     f.Executor.Model,
+		Spawn:     f.Spawn,
+		OSEnv:     env,
+		Terminals: declared,
+		Harness:   first(f.Executor.Config.Harness, f.Executor.Harness, f.Executor.Type, defaultHarness),
 	}, nil
 }
 

@@ -32,25 +32,35 @@ type Client struct {
 	base  *url.URL
 	token string
 	http  *http.Client
+	// sockets dials WebSockets, which do not go over HTTP/2.
+	sockets *http.Client
 }
 
 // New returns a client of the server at base, a URL without a last slash. The
 // token goes along as a bearer unless it is empty. Redirects are not followed.
 func New(base *url.URL, token string) *Client {
-	return &Client{base: base, token: token, http: &http.Client{
-		Transport: &http.Transport{
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	transport := func(http2 bool) *http.Transport {
+		return &http.Transport{
 			Proxy:               http.ProxyFromEnvironment,
 			DialContext:         (&net.Dialer{Timeout: connectTimeout}).DialContext,
 			TLSHandshakeTimeout: connectTimeout,
-			ForceAttemptHTTP2:   true,
+			ForceAttemptHTTP2:   http2,
 			IdleConnTimeout:     90 * time.Second,
-		},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
+		}
+	}
+	return &Client{
+		base: base, token: token,
+		http:    &http.Client{Transport: transport(true), CheckRedirect: stay},
+		sockets: &http.Client{Transport: transport(false), CheckRedirect: stay},
+	}
 }
 
 // Close drops idle connections.
-func (c *Client) Close() { c.http.CloseIdleConnections() }
+func (c *Client) Close() {
+	c.http.CloseIdleConnections()
+	c.sockets.CloseIdleConnections()
+}
 
 // call sends body as JSON, unless it is nil, and decodes the answer into out.
 func (c *Client) call(ctx context.Context, method, path string, body, out any) error {

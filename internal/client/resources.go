@@ -85,6 +85,8 @@ type Agent struct {
 	Name        string `json:"name"`
 	Harness     string `json:"harness"`
 	Description string `json:"description"`
+	// Terminals are the names of those that it declares.
+	Terminals []string `json:"terminals"`
 }
 
 // Runner is a machine that is, or was, connected.

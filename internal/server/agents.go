@@ -121,6 +121,7 @@ func (s *Server) oldUpload(ctx context.Context, row store.Agent) (*agent, error)
 func (s *Server) version(ctx context.Context, a *agent) error {
 	row, err := s.db.Read().Agent(ctx, a.ID)
 	if err == nil && row.Digest == a.Digest && row.Spec != nil {
+		row.Spec = a.Spec // an older program may have read less of the same file
 		a.Agent = row
 		return nil
 	}

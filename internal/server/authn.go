@@ -36,7 +36,7 @@ type Principal struct {
 // authn says who sent a request. A peer on loopback under a name of this
 // machine is the user; everybody else must bring the token. A proxy on this
 // machine is on loopback too, so a forwarded request and one under a public
-// name also need it.
+// name also need it. A browser brings it once (signin.go).
 func (s *Server) authn(r *http.Request) (Principal, error) {
 	p := Principal{Owner: ownerLocal}
 	if secret := r.Header.Get(headerClaim); secret != "" {
@@ -46,7 +46,7 @@ func (s *Server) authn(r *http.Request) (Principal, error) {
 		return p, nil
 	}
 	given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if ok && sameSecret(strings.TrimSpace(given), s.token) {
+	if ok && sameSecret(strings.TrimSpace(given), s.token) || s.signedIn(r) {
 		return p, nil
 	}
 	return Principal{}, refuse(http.StatusUnauthorized, "unauthorized",

@@ -12,11 +12,16 @@ import (
 	"sync"
 )
 
-// shellAgent is there without any file: it runs each message with a shell.
+// shellAgent is there without any file: it runs each message with a shell, and
+// has the user's shell as a terminal.
 const shellAgent = `name: shell
 prompt: Each message is run as a command in the workspace.
 executor:
   harness: acp:shell
+os_env: {type: caller_process, cwd: ., sandbox: {type: none}}
+terminals:
+  shell:
+    allow_cwd_override: true
 `
 
 // maxAgentFile bounds an agent file, in bytes.

@@ -60,6 +60,24 @@ type Timing struct {
 	// ArchiveStop is how long an archived session may still run, so that the user
 	// can think again. Default 8 s.
 	ArchiveStop time.Duration
+	// Resource bounds the runner's answer about a resource. Default 10 s.
+	Resource time.Duration
+	// Terminals bounds the runner's answer when a stream begins with the
+	// session's terminals. Default 2 s.
+	Terminals time.Duration
+	// Download is the longest silence of a file on its way. Default 45 s.
+	Download time.Duration
+	// AttachWait is how long a terminal is waited for whose runner is away.
+	// Default 5 s.
+	AttachWait time.Duration
+	// SocketPing is the pause between pings of a browser's WebSocket; one that
+	// is silent for three of them is gone. Default 30 s.
+	SocketPing time.Duration
+	// SocketClose is how long a browser may take to answer a close. Default 2 s.
+	SocketClose time.Duration
+	// UpdatesGather is how long changes of sessions are gathered before their
+	// watchers hear of them. Default 200 ms.
+	UpdatesGather time.Duration
 	// StorageRetry is the wait before a runner's event is stored again after the
 	// database failed. Default 0.5 s.
 	StorageRetry time.Duration
@@ -85,6 +103,13 @@ func (t Timing) withDefaults() Timing {
 	set(&t.Init, 10*time.Second)
 	set(&t.Tool, 2*time.Hour)
 	set(&t.ArchiveStop, 8*time.Second)
+	set(&t.Resource, 10*time.Second)
+	set(&t.Terminals, 2*time.Second)
+	set(&t.Download, 45*time.Second)
+	set(&t.AttachWait, 5*time.Second)
+	set(&t.SocketPing, 30*time.Second)
+	set(&t.SocketClose, 2*time.Second)
+	set(&t.UpdatesGather, 200*time.Millisecond)
 	set(&t.StorageRetry, 500*time.Millisecond)
 	return t
 }

@@ -26,14 +26,16 @@ type fakeRunner struct {
 	got     []request
 	streams map[string]*feed
 	answer  func(request) (int, string) // nil: 202
+	special http.HandlerFunc            // answers instead, if set
+	attach  func(context.Context, *tunnel.Channel)
 	ups     int
 	flying  int // requests that are not answered yet
 }
 
 // request is what came through the tunnel.
 type request struct {
-	method, path string
-	body         map[string]any
+	method, path, query string
+	body                map[string]any
 }
 
 // feed is a session's stream: what the test says goes to the newest reader.
@@ -70,7 +72,13 @@ func (r *fakeRunner) dial(s *site) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/sessions/{id}/stream", r.stream)
 	mux.HandleFunc("/", r.serve)
-	client := &tunnel.Client{URL: s.url, RunnerID: r.id(), Handler: mux,
+	client := &tunnel.Client{URL: s.url, RunnerID: r.id(), Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if strings.Contains(req.URL.Path, "/resources/") { // a mux would clean the path
+			r.serve(w, req)
+			return
+		}
+		mux.ServeHTTP(w, req)
+	}), Channels: r,
 		Header: func(context.Context) (http.Header, error) {
 			return http.Header{headerClaim: {r.secret}, "Origin": {originInternal}}, nil
 		},
@@ -188,12 +196,45 @@ func (r *fakeRunner) opened(session string) int {
 	return f.opened
 }
 
+// ServeChannel implements tunnel.ChannelHandler.
+func (r *fakeRunner) ServeChannel(ctx context.Context, ch *tunnel.Channel) {
+	r.mu.Lock()
+	attach := r.attach
+	r.mu.Unlock()
+	if attach == nil {
+		ch.Close(4404, "terminal resource not found or not running")
+		return
+	}
+	attach(ctx, ch)
+}
+
+// attaches sets what an attached terminal does from now on.
+func (r *fakeRunner) attaches(fn func(context.Context, *tunnel.Channel)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.attach = fn
+}
+
+// specially answers every request from now on.
+func (r *fakeRunner) specially(fn http.HandlerFunc) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.special = fn
+}
+
 func (r *fakeRunner) serve(w http.ResponseWriter, req *http.Request) {
+	r.mu.Lock()
+	special := r.special
+	r.mu.Unlock()
+	if special != nil {
+		special(w, req)
+		return
+	}
 	raw, err := io.ReadAll(req.Body)
 	if err != nil {
 		return
 	}
-	in := request{method: req.Method, path: req.URL.Path}
+	in := request{method: req.Method, path: req.URL.Path, query: req.URL.RawQuery}
 	if len(raw) > 0 && json.Unmarshal(raw, &in.body) != nil {
 		w.WriteHeader(http.StatusBadRequest)
 		return

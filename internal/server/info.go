@@ -5,16 +5,6 @@ import (
 	"strings"
 )
 
-func (s *Server) root(w http.ResponseWriter, _ *http.Request) error {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, err := w.Write([]byte("This is an outrunner server, version " + s.cfg.Version + ".\n" +
-		"It has no web page yet. Talk to it with:  outrunner send --agent shell 'uname -a'\n"))
-	if err != nil {
-		s.log.Debug("writing an answer", "error", err)
-	}
-	return nil
-}
-
 // health says whether the server can work, and on request whether the runners
 // of sessions are here.
 func (s *Server) health(w http.ResponseWriter, r *http.Request) error {

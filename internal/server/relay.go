@@ -215,28 +215,3 @@ func (s *Server) relayError(ctx context.Context, session string, lv *live, field
 		return emit(tx, session, typeResponseError, fields)
 	})
 }
-
-// relayResource stores a terminal or file that came or went, unless the event
-// says that it is only for viewers.
-func (s *Server) relayResource(ctx context.Context, session, typ string, fields map[string]json.RawMessage) error {
-	return s.db.Write(ctx, func(tx *store.Tx) error {
-		if string(fields["persist_resource_event"]) != "false" {
-			var res struct {
-				ID   string `json:"id"`
-				Type string `json:"type"`
-			}
-			if err := json.Unmarshal(fields["resource"], &res); err != nil && typ == typeResourceCreated {
-				return badInput("%s needs a resource", typ)
-			}
-			var created any
-			if typ == typeResourceCreated {
-				created = fields["resource"]
-			}
-			err := noteResource(ctx, tx, session, typ, firstOf(res.ID, text(fields["resource_id"])), firstOf(res.Type, text(fields["resource_type"])), created)
-			if err != nil {
-				return err
-			}
-		}
-		return emit(tx, session, typ, fields)
-	})
-}

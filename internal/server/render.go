@@ -130,7 +130,7 @@ func agentObject(a *agent) dict {
 		"id": a.ID, "object": "agent", "name": a.Name, "version": a.Version, "description": nil,
 		"created_at": a.CreatedAt, "updated_at": updated, "harness": orNull(a.Spec.Harness),
 		"mcp_servers": []any{}, "mcp_servers_editable": uploaded, "mcp_registry_editable": uploaded,
-		"policies": []any{}, "skills": []any{}, "terminals": []any{}, "builtin": a.Source == sourceBuiltin,
+		"policies": []any{}, "skills": []any{}, "terminals": terminalNames(a.Spec), "builtin": a.Source == sourceBuiltin,
 	}
 }
 

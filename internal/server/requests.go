@@ -88,14 +88,9 @@ func readPage(r *http.Request, limit int, ascending bool) (page, error) {
 	q := r.URL.Query()
 	p := page{limit: limit, ascending: ascending}
 	if text := q.Get("limit"); text != "" {
-		n, err := strconv.Atoi(text)
-		switch {
-		case err != nil:
-			return p, invalidQuery("limit", text, "int_parsing", "Input should be a valid integer, unable to parse string as an integer")
-		case n < 1:
-			return p, invalidQuery("limit", text, "greater_than_equal", "Input should be greater than or equal to 1").about(dict{"ge": 1})
-		case n > maxPage:
-			return p, invalidQuery("limit", text, "less_than_equal", "Input should be less than or equal to %d", maxPage).about(dict{"le": maxPage})
+		n, err := pageLimit(text, maxPage)
+		if err != nil {
+			return p, err
 		}
 		p.limit = n
 	}
@@ -118,6 +113,20 @@ func readPage(r *http.Request, limit int, ascending bool) (page, error) {
 		}
 	}
 	return p, nil
+}
+
+// pageLimit reads how many rows are asked for: 1 to most.
+func pageLimit(text string, most int) (int, error) {
+	n, err := strconv.Atoi(text)
+	switch {
+	case err != nil:
+		return 0, invalidQuery("limit", text, "int_parsing", "Input should be a valid integer, unable to parse string as an integer")
+	case n < 1:
+		return 0, invalidQuery("limit", text, "greater_than_equal", "Input should be greater than or equal to 1").about(dict{"ge": 1})
+	case n > most:
+		return 0, invalidQuery("limit", text, "less_than_equal", "Input should be less than or equal to %d", most).about(dict{"le": most})
+	}
+	return n, nil
 }
 
 // maxPage is the most rows of a page.

@@ -14,19 +14,18 @@ type handler func(http.ResponseWriter, *http.Request) error
 // routes is the whole API.
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
-	for _, table := range []map[string]handler{s.serverRoutes(), s.sessionRoutes(), s.resourceRoutes(), s.sparseRoutes()} {
+	for _, table := range []map[string]handler{s.serverRoutes(), s.sessionRoutes(), s.resourceRoutes(), s.terminalRoutes(), s.sparseRoutes()} {
 		for pattern, h := range table {
 			mux.Handle(pattern, s.serve(h))
 		}
 	}
 	mux.Handle("GET /v1/runners/{runner_id}/tunnel", s.tunnels)
-	return s.guardPanics(s.safety(s.authenticated(mux)))
+	return s.guardPanics(s.safety(s.signIn(s.authenticated(s.environments(mux)))))
 }
 
 // serverRoutes are those that are about no session.
 func (s *Server) serverRoutes() map[string]handler {
 	return map[string]handler{
-		"GET /{$}":                           s.root,
 		"GET /health":                        s.health,
 		"GET /.well-known/omnigent.json":     s.wellKnown,
 		"GET /api/version":                   s.apiVersion,
@@ -37,7 +36,7 @@ func (s *Server) serverRoutes() map[string]handler {
 		"GET /v1/runners":                    s.listRunners,
 		"GET /v1/runners/{runner_id}/status": s.runnerStatus,
 		"POST /v1/runners/{runner_id}/token": s.runnerToken,
-		"/":                                  s.notFound,
+		"/":                                  s.page,
 	}
 }
 
@@ -47,6 +46,7 @@ func (s *Server) sessionRoutes() map[string]handler {
 	return map[string]handler{
 		"POST /v1/sessions":                                      s.createSession,
 		"GET /v1/sessions":                                       s.listSessions,
+		"GET /v1/sessions/updates":                               s.getUpdates,
 		"GET " + one:                                             s.getSession,
 		"PATCH " + one:                                           s.patchSession,
 		"DELETE " + one:                                          s.deleteSession,
@@ -79,7 +79,6 @@ func (s *Server) resourceRoutes() map[string]handler {
 		"GET " + all + "/files/{file_id}":         s.getFile,
 		"GET " + all + "/files/{file_id}/content": s.getFileContent,
 		"DELETE " + all + "/files/{file_id}":      s.deleteFile,
-		"GET " + all:                              s.listFiles,
 	}
 }
 

@@ -18,6 +18,7 @@ const closeIdle = "runner idle shutdown"
 func (s *Server) serveRunner(ctx context.Context, runner string, harnesses []string, through http.RoundTripper) {
 	pr := &presence{id: store.NewID(), runner: runner, harnesses: harnesses, client: &http.Client{Transport: through, CheckRedirect: noRedirect}, lost: make(chan struct{})}
 	s.presences.enter(pr)
+	s.watchers.runners()
 	s.graces.end(runner)
 	for !s.welcome(ctx, runner, harnesses) {
 		retry := time.NewTimer(s.cfg.Timing.StorageRetry)
@@ -32,6 +33,7 @@ func (s *Server) serveRunner(ctx context.Context, runner string, harnesses []str
 	s.restore(ctx, pr)
 	<-ctx.Done()
 	if s.presences.leave(pr) {
+		s.watchers.runners()
 		s.awaitReturn(runner)
 	}
 	s.drain(pr)

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/outrunner/outrunner/internal/server/store"
+	"github.com/outrunner/outrunner/internal/web"
 	"github.com/outrunner/outrunner/tunnel"
 )
 
@@ -30,6 +31,7 @@ type Server struct {
 	db      *store.DB
 	catalog *catalog
 	handler http.Handler
+	pages   http.Handler // the web UI
 	events  map[string]eventHandler
 	tunnels *tunnel.Server
 	blobs   blobs
@@ -39,6 +41,7 @@ type Server struct {
 	presences presences
 	graces    graces
 	tasks     tasks
+	watchers  watchers
 	ending    atomic.Bool
 }
 
@@ -62,11 +65,12 @@ func Open(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{cfg: cfg, log: cfg.Log, token: token, epoch: fmt.Sprintf("%d-%s", os.Getpid(), store.NewID()[:8]),
-		catalog: &catalog{dir: agents, log: cfg.Log}, hub: newHub(), blobs: blobs{filepath.Join(cfg.Dir, filesFolder)}}
+		catalog: &catalog{dir: agents, log: cfg.Log}, hub: newHub(), pages: web.Handler(), blobs: blobs{filepath.Join(cfg.Dir, filesFolder)}}
 	s.events, s.tunnels = s.eventHandlers(), s.newTunnels()
 	if s.db, err = store.Open(cfg.DB, s.hub.committed); err != nil {
 		return nil, err
 	}
+	s.db.OnTouched(s.watchers.touched)
 	s.handler = s.routes()
 	s.catalog.scan() // what is wrong with a file is told at the start
 	err = s.blobs.sweep(context.Background(), s.db.Read())

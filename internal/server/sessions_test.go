@@ -61,7 +61,7 @@ func TestCreateAndRead(t *testing.T) {
 	s.ok(400, "POST", "/v1/sessions", map[string]any{"agent_id": s.shell(), "runner_id": "unknown"})
 	out = s.ok(404, "GET", "/v1/sessions/nothex", nil)
 	require.Equal(t, map[string]any{"error": map[string]any{"code": "not_found", "message": "Not found."}}, out)
-	for _, path := range []string{"/v1/nothing", "/v1/sessions/" + id + "/nothing", "/other"} {
+	for _, path := range []string{"/v1/nothing", "/v1/sessions/" + id + "/nothing", "/api/other"} {
 		out = s.ok(404, "GET", path, nil)
 		require.Equal(t, map[string]any{"error": map[string]any{"code": "not_found", "message": "Not found"}}, out)
 	}
@@ -351,7 +351,7 @@ func TestTheSmallAnswers(t *testing.T) {
 	s.ok(404, "POST", "/v1/sessions/0123456789abcdef0123456789abcdef/policies/evaluate", map[string]any{})
 	res, raw := s.raw("GET", "/", nil, nil)
 	require.Equal(t, 200, res.StatusCode)
-	require.Contains(t, string(raw), "outrunner send")
+	require.Contains(t, string(raw), "outrunner")
 	require.NotEmpty(t, res.Header.Get("X-Request-Id"))
 
 	r := s.runner("secret")

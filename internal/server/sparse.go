@@ -33,12 +33,8 @@ func (s *Server) sparseRoutes() map[string]handler {
 			row := dict{"user_id": principal(r).Owner, "conversation_id": id, "level": 4}
 			return dict{"permissions": []any{row}, "next_cursor": nil}, nil
 		}),
-		"GET " + one + "/policies":     s.ofSession(constantly(emptyList)),
-		"GET " + one + "/comments":     s.ofSession(constantly([]any{})),
-		"GET " + one + "/sign-in-link": s.ofSession(constantly(dict{"pending": false})),
-		"GET " + one + "/resources/terminals": s.ofSession(func(*http.Request, string) (any, error) {
-			return envelope(nil, "", "", false), nil
-		}),
+		"GET " + one + "/policies": s.ofSession(constantly(emptyList)),
+		"GET " + one + "/comments": s.ofSession(constantly([]any{})),
 		"GET " + one + "/resources/{rest...}": s.ofSession(func(*http.Request, string) (any, error) {
 			return nil, refuse(http.StatusNotFound, "not_found", "Resource not found")
 		}),

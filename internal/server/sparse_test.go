@@ -25,12 +25,11 @@ func TestSparseRoutes(t *testing.T) {
 		"GET /v1/scheduled-tasks":   `{"scheduled_tasks":[]}`,
 		"GET /.well-known/omnigent.json": `{"manifest_version":1,"server_version":"test","min_desktop_version":null,"ui":{"server_picker":"sidebar"},
 			"auth":{"mode":"header","session_cookie":null,"native_redirect_uris":null},"server_name":null}`,
-		"GET /v1/sessions/ID/owner":               `{"owner":"local"}`,
-		"GET /v1/sessions/ID/permissions":         `{"permissions":[{"user_id":"local","conversation_id":"` + id + `","level":4}],"next_cursor":null}`,
-		"GET /v1/sessions/ID/policies":            `{"object":"list","data":[]}`,
-		"GET /v1/sessions/ID/comments":            `[]`,
-		"GET /v1/sessions/ID/sign-in-link":        `{"pending":false}`,
-		"GET /v1/sessions/ID/resources/terminals": `{"object":"list","data":[],"first_id":null,"last_id":null,"has_more":false}`,
+		"GET /v1/sessions/ID/owner":        `{"owner":"local"}`,
+		"GET /v1/sessions/ID/permissions":  `{"permissions":[{"user_id":"local","conversation_id":"` + id + `","level":4}],"next_cursor":null}`,
+		"GET /v1/sessions/ID/policies":     `{"object":"list","data":[]}`,
+		"GET /v1/sessions/ID/comments":     `[]`,
+		"GET /v1/sessions/ID/sign-in-link": `{"pending":false,"url":null,"code":null}`,
 	} {
 		method, where, _ := strings.Cut(path, " ")
 		res, raw := s.raw(method, strings.ReplaceAll(where, "ID", id), nil, nil)
@@ -43,7 +42,7 @@ func TestSparseRoutes(t *testing.T) {
 	for path, want := range map[string]int{
 		"GET /v1/sharing": 200, "GET /v1/usage": 200, "GET /v1/skills": 422, "GET /v1/skills?session_id=" + id: 409, "GET /v1/hosts/" + unknown: 404,
 		"POST /v1/hosts/" + unknown + "/runners": 404, "GET /v1/agents/" + unknown: 404, "GET /v1/agents/x": 404, "DELETE /v1/agents/" + unknown: 404,
-		"POST /v1/agents": 404, "GET /v1/agents/" + unknown + "/config": 404, "GET /v1/sessions/ID/resources/environments/default/changes": 404,
+		"POST /v1/agents": 404, "GET /v1/agents/" + unknown + "/config": 404, "GET /v1/sessions/ID/resources/environments/default/changes": 409,
 		"GET /v1/sessions/ID/resources/github": 404, "GET /v1/sessions/ID/codex_goal": 400, "POST /v1/sessions/ID/switch-agent": 410,
 		"GET /v1/mcp-servers": 404, "GET /v1/connections": 404, "GET /v1/sandbox-providers": 404, "GET /v1/imports": 404, "GET /auth/me": 404,
 		"GET /oauth/x": 404, "GET /v1/dictation": 404, "POST /v1/sessions/ID/policies": 404, "GET /v1/sessions/updates": 404,

@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -68,7 +69,7 @@ func (s *Server) getStream(w http.ResponseWriter, r *http.Request) error {
 			from = seq
 		}
 	}
-	begin, err := s.beginning(ctx, ses)
+	children, rest, err := s.beginning(ctx, ses)
 	if err != nil {
 		return err
 	}
@@ -100,7 +101,8 @@ func (s *Server) getStream(w http.ResponseWriter, r *http.Request) error {
 		}
 		from = rows[len(rows)-1].Seq
 	}
-	for _, f := range append(drafts, begin...) {
+	begin := slices.Concat(drafts, children, s.terminalFrames(ctx, ses), rest)
+	for _, f := range begin {
 		if out.write(f) != nil {
 			return nil
 		}

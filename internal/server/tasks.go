@@ -18,28 +18,40 @@ type tasks struct {
 // start runs fn in the background. After stop it runs nothing and answers
 // false.
 func (t *tasks) start(fn func(ctx context.Context)) (cancel context.CancelFunc, ok bool) {
+	ctx, cancel, leave := t.join(context.Background())
+	if leave == nil {
+		return func() {}, false
+	}
+	go func() {
+		defer leave()
+		fn(ctx)
+	}()
+	return cancel, true
+}
+
+// join makes the caller's goroutine a task until it calls leave. After stop
+// there is no leave.
+func (t *tasks) join(parent context.Context) (ctx context.Context, cancel context.CancelFunc, leave func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.stopped {
-		return func() {}, false
+		return nil, nil, nil
 	}
 	if t.cancels == nil {
 		t.cancels = make(map[int]context.CancelFunc)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel = context.WithCancel(parent)
 	id := t.next
 	t.next++
 	t.cancels[id] = cancel
-	t.wg.Go(func() {
-		defer func() {
-			cancel()
-			t.mu.Lock()
-			defer t.mu.Unlock()
-			delete(t.cancels, id)
-		}()
-		fn(ctx)
-	})
-	return cancel, true
+	t.wg.Add(1)
+	return ctx, cancel, func() {
+		defer t.wg.Done()
+		cancel()
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		delete(t.cancels, id)
+	}
 }
 
 // stop cancels every task and waits for them, or for ctx.

@@ -123,7 +123,7 @@ func (c *Core) onDelete(ev Delete) {
 		c.reply(ev.Req, 200, deletedBody(ev.Session))
 		return
 	}
-	c.beginClosing(s, closeDelete, ev.Req, func(s *session) []byte { return deletedBody(s.id) })
+	c.beginClosing(s, closeDelete, ev.Req, func(s *session) []byte { return deletedBody(s.id) }, false)
 }
 
 // keptGraves is how many deleted sessions are remembered, for late reports of
@@ -149,6 +149,7 @@ func (c *Core) bury(s *session) {
 			other.edge = nil
 		}
 	}
+	c.buryAskers(s)
 	for _, call := range s.readers {
 		c.replyTool(call.Req, "", errDeleted)
 	}
@@ -180,7 +181,8 @@ func (c *Core) onReset(ev Reset) {
 		c.advance(s)
 		return
 	}
-	c.beginClosing(s, closeReset, ev.Req, func(s *session) []byte { return resetBody(s.id, ev.Kind) })
+	// The server itself tells what it has cleaned up (terminals.md 1.5).
+	c.beginClosing(s, closeReset, ev.Req, func(s *session) []byte { return resetBody(s.id, ev.Kind) }, ev.Kind == ResetState)
 }
 
 // forgetAgent drops everything that was learnt of the session's agent, so that
@@ -192,7 +194,7 @@ func (c *Core) forgetAgent(s *session) {
 	c.identify(s, id)
 }
 
-func (c *Core) beginClosing(s *session, kind closeKind, req Req, body func(*session) []byte) {
+func (c *Core) beginClosing(s *session, kind closeKind, req Req, body func(*session) []byte, tell bool) {
 	if s.closing != nil && s.closing.kind <= kind {
 		s.closing.reqs = append(s.closing.reqs, req)
 		return
@@ -203,7 +205,7 @@ func (c *Core) beginClosing(s *session, kind closeKind, req Req, body func(*sess
 	}
 	s.closing = &closing{kind: kind, reqs: append(reqs, req), body: body}
 	c.effect(SetTimer{Session: s.id, Key: TimerDelete, After: deleteWait})
-	c.effect(CloseHarness{Session: s.id})
+	c.effect(CloseHarness{Session: s.id, Terminals: true, Tell: tell})
 }
 
 func (c *Core) onHarnessClosed(ev HarnessClosed) {

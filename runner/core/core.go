@@ -19,6 +19,8 @@ type Config struct {
 	// life, in milliseconds; 0 or less is for ever. DefaultLaunchBudget is
 	// upstream's.
 	LaunchBudget int64
+	// Terminals: this runner has terminals.
+	Terminals bool
 	// NewID returns 32 hex digits, never the same twice.
 	NewID func() string
 }
@@ -146,6 +148,12 @@ func (c *Core) handle(ev Event) {
 		c.onControlPosted(ev)
 	case Answer:
 		c.onAnswer(ev)
+	case AgentAsked:
+		c.onAgentAsked(ev)
+	case Told:
+		c.onTold(ev)
+	case TerminalUsed:
+		c.onTerminalUsed(ev)
 	case WakePosted:
 		c.onWakePosted(ev)
 	case Frame:
@@ -213,6 +221,8 @@ func (c *Core) stale(ev Event) bool {
 	case TaskPosted:
 		return c.sessions[ev.Session] == nil
 	case SessionSpawned:
+		return c.sessions[ev.Session] == nil
+	case TerminalUsed:
 		return c.sessions[ev.Session] == nil
 	case ToolAnswered:
 		return !c.current(ev.Session, ev.Turn)

@@ -128,7 +128,11 @@ type (
 		Turn    string
 	}
 	// CloseHarness ends whatever runs for a session and asks for HarnessClosed.
-	CloseHarness struct{ Session string }
+	CloseHarness struct {
+		Session   string
+		Terminals bool // its terminals, too
+		Tell      bool // and each end of one is Told
+	}
 )
 
 // ScanOrder is one session of a Scan: read its snapshot, then all items after

@@ -166,6 +166,7 @@ func (c *Core) onStreamOpened(ev StreamOpened) {
 	if len(s.Turns) > 0 {
 		c.publishStatus(s)
 	}
+	c.tellOwed(s, ev.Tunnel)
 	c.requestScan(s)
 }
 

@@ -111,6 +111,8 @@ func questionsOf(e Effect) []string {
 		return one("spawned", e.Session)
 	case LookUp:
 		return one("looked", e.Session)
+	case UseTerminal:
+		return one("used", e.Session)
 	case StartTurn:
 		return one("turn", e.Start.Session, e.Start.Turn)
 	case CallTool:

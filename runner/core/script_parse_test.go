@@ -186,6 +186,12 @@ func (p *player) parse(t *testing.T, a args) Event {
 		return ControlPosted{Session: s, Child: a.arg(1), Type: a.arg(2), Req: Req(a.number("req", uint64(p.req))), Err: failure(a.get("err"))}
 	case "< woke":
 		return WakePosted{Session: s, Err: failure(a.get("err"))}
+	case "> agent":
+		return AgentAsked{Req: p.req, Session: s}
+	case "told":
+		return Told{Session: s, Event: encode(map[string]string{"type": a.arg(1)}), Keep: a.has("keep")}
+	case "< used":
+		return TerminalUsed{Session: s, Key: p.key(a), Output: a.get("output")}
 	case "> get":
 		return Get{Req: p.req, Session: s}
 	case "> delete":
@@ -306,6 +312,9 @@ func spec(a args) *wire.Spec {
 				above = above.Find(name)
 			}
 			above.Agents = append(above.Agents, &wire.Spec{Name: names[len(names)-1], Harness: harness})
+		}
+		if p[0] == "terminal" {
+			s.Terminals = append(s.Terminals, wire.Declared{Name: p[1]})
 		}
 		if p[0] == "skill" {
 			name, text, _ := strings.Cut(p[1], ":")

@@ -167,7 +167,16 @@ func renderEffect(e Effect) string {
 	case Interrupt:
 		return "interrupt " + e.Session + " " + e.Turn
 	case CloseHarness:
-		return "close harness " + e.Session
+		line := "close harness " + e.Session
+		if e.Tell {
+			line += " told"
+		}
+		if !e.Terminals {
+			line += " but not its terminals"
+		}
+		return line
+	case UseTerminal:
+		return fmt.Sprintf("use terminal %s %s %s agent=%s in %q", e.Session, e.Name, e.Args, e.Agent.Spec.Name, e.Agent.Workspace)
 	case ReadChildren:
 		return "read children " + e.Session
 	case ReadText:
@@ -225,9 +234,10 @@ func renderEffect(e Effect) string {
 // brief shows the words of a reply that matter.
 func brief(body json.RawMessage) string {
 	var b struct {
-		Status string   `json:"status"`
-		Error  string   `json:"error"`
-		Object string   `json:"object"`
+		Status string `json:"status"`
+		Error  string `json:"error"`
+		Object string `json:"object"`
+		Spec   *wire.Spec
 		Reason string   `json:"reason"`
 		Text   string   `json:"meta_text"`
 		Has    []string `json:"available"`
@@ -245,6 +255,9 @@ func brief(body json.RawMessage) string {
 	}
 	if json.Unmarshal(body, &b) != nil {
 		return string(body)
+	}
+	if b.Spec != nil {
+		return fmt.Sprintf("agent %s terminals=%d agents=%d", b.Spec.Name, len(b.Spec.Terminals), len(b.Spec.Agents))
 	}
 	if b.Result.Output != "" {
 		return fmt.Sprintf("%q", b.Result.Output)

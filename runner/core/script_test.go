@@ -110,7 +110,7 @@ func newPlayer() *player {
 func (p *player) start() {
 	p.open = openQuestions{}
 	p.core = New(Config{
-		Runner: "me", LaunchBudget: DefaultLaunchBudget,
+		Runner: "me", LaunchBudget: DefaultLaunchBudget, Terminals: true,
 		Traits: func(h string) (wire.Traits, bool) { t, ok := p.traits[h]; return t, ok },
 		NewID:  func() string { p.ids++; return fmt.Sprint(p.ids) },
 	})

@@ -392,6 +392,7 @@ func (c *Core) resumeSends(p *session) {
 			c.continueCreate(p, s)
 		}
 	}
+	c.resumeAskers(p)
 }
 
 // failSends ends what cannot wait for the parent's agent any longer.
@@ -406,4 +407,5 @@ func (c *Core) failSends(p *session, err error) {
 			c.endCreate(p, s, "Error: the server could not say which agent this session runs: "+err.Error())
 		}
 	}
+	c.failAskers(p, err)
 }

@@ -152,7 +152,10 @@ type session struct {
 	ordinals   map[string]int
 	readers    []ToolCall // readings of the inbox that wait for their turn
 	reading    *reading
-	skillAsks  []ResolveSkill // that wait for the agent
+	askers     []*asker          // that wait for its agent, or for a terminal of it
+	skillAsks  []ResolveSkill    // that wait for its agent
+	readOn     *uint64           // the tunnel by which its stream was opened last
+	owed       []json.RawMessage // events about terminals for the next reader
 }
 
 // view is what the server showed last.

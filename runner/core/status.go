@@ -227,7 +227,8 @@ func (c *Core) askAgain(s *session) {
 	}
 	unfound := func(r running) bool { return !r.found }
 	if slices.ContainsFunc(s.sends, func(o *send) bool { return unfound(o.running) }) ||
-		slices.ContainsFunc(s.spawns, func(o *spawn) bool { return unfound(o.running) }) || s.wakes.stranded || len(s.skillAsks) > 0 {
+		slices.ContainsFunc(s.spawns, func(o *spawn) bool { return unfound(o.running) }) || s.wakes.stranded ||
+		s.waitsForAgent() || len(s.skillAsks) > 0 {
 		c.identified(s)
 	}
 }

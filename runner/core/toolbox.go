@@ -2,7 +2,6 @@ package core
 
 import (
 	"encoding/json"
-	"slices"
 
 	"github.com/outrunner/outrunner/runner/wire"
 )
@@ -32,18 +31,18 @@ func surface(spec *wire.Spec, tool string) bool {
 
 // refusal is the output of a call outside the surface.
 func refusal(tool string) string {
-	return string(encode(map[string]string{
-		"error": "tool '" + tool + "' is not enabled for this agent: declare sub-agents for it, or spawn: true",
-	}))
+	what := "declare sub-agents for it, or spawn: true"
+	if isTerminalTool(tool) {
+		what = "declare terminals for it, and run it on a runner that has them"
+	}
+	return string(encode(map[string]string{"error": "tool '" + tool + "' is not enabled for this agent: " + what}))
 }
 
 // toolSchemas are the schemas of the agent's surface.
-func toolSchemas(spec *wire.Spec) []json.RawMessage {
+func (c *Core) toolSchemas(spec *wire.Spec) []json.RawMessage {
 	var list []json.RawMessage
-	for _, t := range Toolbox(spec.Agents) {
-		if surface(spec, t.Name) {
-			list = append(list, encode(map[string]any{"type": "function", "function": t}))
-		}
+	for _, t := range c.toolsOf(spec) {
+		list = append(list, encode(map[string]any{"type": "function", "function": t}))
 	}
 	return list
 }
@@ -55,7 +54,8 @@ type Tool struct {
 	Parameters  map[string]any `json:"parameters"` // JSON schema
 }
 
-// Toolbox describes all tools, to an agent that has these sub-agents.
+// Toolbox describes all tools but those of terminals, to an agent that has these
+// sub-agents.
 func Toolbox(agents []*wire.Spec) []Tool {
 	which := text("Which sub-agent.")
 	if len(agents) > 0 {
@@ -133,7 +133,7 @@ func (c *Core) onToolList(ev ToolList) {
 	list := Toolbox(nil)
 	if s := c.sessions[ev.Session]; s != nil && s.spec != nil {
 		if spec, _, _ := c.resolve(s); spec != nil {
-			list = slices.DeleteFunc(Toolbox(spec.Agents), func(t Tool) bool { return !surface(spec, t.Name) })
+			list = c.toolsOf(spec)
 		}
 	}
 	c.reply(ev.Req, 200, encode(list))

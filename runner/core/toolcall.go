@@ -88,6 +88,8 @@ func (c *Core) onToolCall(ev ToolCall) {
 		c.beginCreate(s, ev)
 	case toolCancel:
 		c.cancelTask(s, ev)
+	case toolTermLaunch, toolTermSend, toolTermRead, toolTermList, toolTermClose:
+		c.beginTerminal(s, ev)
 	case toolList, toolInfo, toolHistory:
 		c.effect(LookUp{Session: s.id, Req: ev.Req, Name: ev.Name, Args: ev.Args})
 	default:

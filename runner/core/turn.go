@@ -42,7 +42,7 @@ func (c *Core) begin(s *session, items []string, made json.RawMessage) {
 		Session: s.id, Turn: s.Open.ID, Response: s.Open.Response,
 		Harness: harness, Agent: spec.Name, Prompt: spec.Prompt, SpecDir: spec.Dir,
 		Model: first(s.Identity.Model, spec.Model), Effort: s.Identity.Effort,
-		Workspace: s.Identity.Workspace, Inputs: s.Open.harnessInputs(), Tools: append(toolSchemas(spec), s.Open.Tools...),
+		Workspace: s.Identity.Workspace, Inputs: s.Open.harnessInputs(), Tools: append(c.toolSchemas(spec), s.Open.Tools...),
 		Native: s.nativeOf(harness),
 	}})
 }

@@ -15,6 +15,11 @@ type Spec struct {
 	// Skills are texts that a user calls by name, in the order of their names.
 	Skills []Skill
 	Agents []*Spec
+	// OSEnv is where it works with files and starts terminals, nil when it
+	// declares none.
+	OSEnv *OSEnv
+	// Terminals are those that it declares, in its order.
+	Terminals []Declared
 }
 
 // Skill is a text that a user calls by name, with arguments.

@@ -36,6 +36,7 @@ func (t *Tx) Emit(session, typ string, data any) error {
 			return err
 		}
 	}
+	t.touch(session, false)
 	t.events = append(t.events, Event{Session: session, Seq: seq, Type: typ, Data: b})
 	return nil
 }

@@ -85,6 +85,12 @@ func (r reader) LastError(ctx context.Context, session string) (*Item, error) {
 	return i, nil
 }
 
+// LastResourceEvent finds the newest item that tells of a resource, or
+// ErrNotFound.
+func (r reader) LastResourceEvent(ctx context.Context, session, resource string) (*Item, error) {
+	return r.item(ctx, "type = 'resource_event' AND data ->> 'resource_id' = ?", session, resource)
+}
+
 func (r reader) item(ctx context.Context, cond, session, arg string) (*Item, error) {
 	i, err := scanItem(r.q.QueryRowContext(ctx,
 		`SELECT `+itemColumns+` FROM items WHERE session = ? AND `+cond+` ORDER BY n DESC LIMIT 1`, session, arg))
@@ -173,6 +179,7 @@ func (t *Tx) AddItem(ctx context.Context, i *Item) (added bool, err error) {
 	if err := row.Scan(&i.N); err != nil {
 		return false, unavailable("storing an item", err)
 	}
+	t.touch(i.Session, false)
 	_, err = t.exec("stamping a session", `UPDATE sessions SET updated_at = ? WHERE id = ?`, t.now, i.Session)
 	return true, err
 }

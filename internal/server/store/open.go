@@ -27,6 +27,7 @@ type DB struct {
 	write     *sql.DB // one connection
 	read      *sql.DB
 	committed func([]Event)
+	touched   func([]Touch) // nil = nobody asked
 	now       func() time.Time
 	keep      int64
 

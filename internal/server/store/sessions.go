@@ -219,12 +219,14 @@ func (t *Tx) CreateSession(s *Session) error {
 		s.ExternalSessionID, settings, s.CreatedAt, s.UpdatedAt); err != nil {
 		return err
 	}
+	t.touch(s.ID, true)
 	return t.SetLabels(s.ID, s.Labels)
 }
 
 // SaveSession stores what may change of a session and stamps updated_at.
 func (t *Tx) SaveSession(s *Session) error {
 	s.UpdatedAt = t.now
+	t.touch(s.ID, false)
 	settings, err := settingsJSON(s.Settings)
 	if err != nil {
 		return err
@@ -250,6 +252,7 @@ func (t *Tx) SetLabels(session string, labels map[string]string) error {
 	if err != nil {
 		return err
 	}
+	t.touch(session, false)
 	_, err = t.exec("storing labels", `INSERT INTO labels (session, key, value) SELECT ?, key, value FROM json_each(?) WHERE true
 		ON CONFLICT (session, key) DO UPDATE SET value = excluded.value`, session, string(all))
 	return err
@@ -257,6 +260,7 @@ func (t *Tx) SetLabels(session string, labels map[string]string) error {
 
 // DropLabel takes a label from a session.
 func (t *Tx) DropLabel(session, key string) error {
+	t.touch(session, false)
 	_, err := t.exec("removing a label", `DELETE FROM labels WHERE session = ? AND key = ?`, session, key)
 	return err
 }
@@ -264,6 +268,7 @@ func (t *Tx) DropLabel(session, key string) error {
 // SawSession notes what the user has seen of a session. That is no change of
 // the session: its times stay.
 func (t *Tx) SawSession(id string, at int64, unread bool) error {
+	t.touch(id, false)
 	n, err := t.exec("noting what was seen", `UPDATE sessions SET last_seen = ?, unread = ? WHERE id = ?`, at, unread, id)
 	if err == nil && n == 0 {
 		err = fmt.Errorf("noting what was seen of session %s: %w", id, ErrNotFound)
@@ -281,6 +286,7 @@ func (t *Tx) DeleteSession(ctx context.Context, id string) error {
 		return fmt.Errorf("deleting session %s: %w", id, ErrNotFound)
 	}
 	for _, s := range tree {
+		t.touch(s.ID, false)
 		if _, err := t.exec("deleting session "+s.ID, `DELETE FROM sessions WHERE id = ?`, s.ID); err != nil {
 			return err
 		}

@@ -21,6 +21,8 @@ type Tx struct {
 	now    int64
 	keep   int64
 	events []Event
+
+	touches []Touch
 }
 
 // Write runs fn in a transaction and makes it durable: when Write returns nil,
@@ -34,17 +36,20 @@ func (d *DB) Write(ctx context.Context, fn func(*Tx) error) error {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx)
-	events, err := d.attempt(ctx, fn)
+	t, err := d.attempt(ctx, fn)
 	if err != nil {
 		return err
 	}
-	if len(events) > 0 {
-		d.committed(events)
+	if len(t.events) > 0 {
+		d.committed(t.events)
+	}
+	if len(t.touches) > 0 && d.touched != nil {
+		d.touched(t.touches)
 	}
 	return nil
 }
 
-func (d *DB) attempt(ctx context.Context, fn func(*Tx) error) (_ []Event, err error) {
+func (d *DB) attempt(ctx context.Context, fn func(*Tx) error) (_ *Tx, err error) {
 	conn, err := d.write.Conn(ctx)
 	if err != nil {
 		return nil, unavailable("opening the database", err)
@@ -80,7 +85,7 @@ func (d *DB) attempt(ctx context.Context, fn func(*Tx) error) (_ []Event, err er
 	if err := tx.Commit(); err != nil {
 		return nil, unavailable("committing a change", joinRollback(err, tx))
 	}
-	return t.events, nil
+	return t, nil
 }
 
 // Quiet runs fn while no change is being made: what fn reads of the committed

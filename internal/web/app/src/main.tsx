@@ -1,0 +1,21 @@
+import { render } from 'preact';
+import './style/base.css';
+import './style/layout.css';
+import './style/sidebar.css';
+import './style/chat.css';
+import './style/entries.css';
+import './style/markdown.css';
+import './style/terminal.css';
+import { watchCurrent } from './state/current';
+import { runFeed } from './state/feed';
+import { watchNetwork } from './state/network';
+import { watchRoute } from './state/route';
+import { watchTheme } from './state/settings';
+import { App } from './view/App';
+
+watchTheme();
+watchRoute();
+watchNetwork();
+watchCurrent();
+void runFeed(new AbortController().signal);
+render(<App />, document.getElementById('app') as HTMLElement);

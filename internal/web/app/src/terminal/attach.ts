@@ -1,0 +1,144 @@
+import { Redial } from './redial';
+
+/** Input is sent in messages of at most this size, in bytes. */
+const MAX_MESSAGE = 256 << 10;
+
+export type AttachState =
+  | { name: 'connecting'; again: boolean }
+  | { name: 'connected' }
+  | { name: 'closed'; reason: string; ended: boolean };
+
+export interface AttachHandlers {
+  /** A connection stands: a new screen begins. The size is sent first. */
+  open(): { cols: number; rows: number };
+  bytes(data: Uint8Array): void;
+  clipboard(text: string): void;
+  state(state: AttachState): void;
+}
+
+/** The close code of a terminal that does not run (any more). */
+const ENDED = 4404;
+/** How recent the user's last key must be for a program to reach the clipboard, in milliseconds. */
+const TYPED = 5_000;
+const MAX_CLIPBOARD = 1 << 20;
+
+/**
+ * A terminal's socket, dialed again after a cut. What is typed goes out once, or
+ * is refused: write says so, and nothing is kept for later.
+ */
+export class Attach {
+  private socket: WebSocket | null = null;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private readonly redial = new Redial();
+  private opened = 0;
+  private typed = -Infinity;
+  private sent = '';
+  private over = false;
+
+  constructor(
+    private readonly url: string,
+    private readonly readOnly: boolean,
+    private readonly on: AttachHandlers,
+  ) {}
+
+  dial(again = false): void {
+    clearTimeout(this.timer);
+    this.drop();
+    if (this.over) return;
+    this.on.state({ name: 'connecting', again });
+    const socket = new WebSocket(this.url);
+    socket.binaryType = 'arraybuffer';
+    this.socket = socket;
+    this.opened = 0;
+    socket.onopen = () => {
+      this.opened = Date.now();
+      this.sent = '';
+      const { cols, rows } = this.on.open();
+      this.resize(cols, rows);
+      this.on.state({ name: 'connected' });
+    };
+    socket.onmessage = (m) => {
+      if (m.data instanceof ArrayBuffer) this.on.bytes(new Uint8Array(m.data));
+      else this.said(String(m.data));
+    };
+    socket.onclose = (e) => this.closed(e.code, e.reason);
+  }
+
+  /** Dials now what would be dialed later, or what was given up. */
+  now(): void {
+    if (this.socket && this.socket.readyState <= WebSocket.OPEN) return;
+    this.redial.reset();
+    this.dial(true);
+  }
+
+  /** Whether the next dial is waited for. */
+  get waits(): boolean {
+    return this.timer !== undefined && this.socket === null && !this.over;
+  }
+
+  /** Sends what was typed. false: it is not sent, and will not be. */
+  write(data: Uint8Array): boolean {
+    if (this.readOnly || this.socket?.readyState !== WebSocket.OPEN) return false;
+    this.typed = Date.now();
+    for (let at = 0; at < data.length; at += MAX_MESSAGE) this.socket.send(data.slice(at, at + MAX_MESSAGE));
+    return true;
+  }
+
+  resize(cols: number, rows: number): void {
+    const size = JSON.stringify({ type: 'resize', cols, rows });
+    if (this.socket?.readyState !== WebSocket.OPEN || size === this.sent) return;
+    this.sent = size;
+    this.socket.send(size);
+  }
+
+  /** Ends this connection as if it had been cut: a new screen will be right again. */
+  restart(): void {
+    this.drop();
+    this.closed(1013, '');
+  }
+
+  close(): void {
+    this.over = true;
+    clearTimeout(this.timer);
+    this.drop();
+  }
+
+  private drop(): void {
+    const s = this.socket;
+    this.socket = null;
+    if (!s) return;
+    s.onopen = s.onmessage = s.onclose = null;
+    s.close();
+  }
+
+  private closed(code: number, reason: string): void {
+    this.socket = null;
+    if (this.over) return;
+    const verdict = this.redial.closed(code, reason, this.opened ? Date.now() - this.opened : 0);
+    if (!verdict.again) {
+      this.on.state({ name: 'closed', reason: verdict.reason, ended: code === ENDED });
+      return;
+    }
+    this.on.state({ name: 'connecting', again: true });
+    this.timer = setTimeout(() => this.dial(true), verdict.delay);
+  }
+
+  /** Text from the other side; what is not known is left alone. */
+  private said(text: string): void {
+    try {
+      const m = JSON.parse(text) as { type?: string; encoding?: string; data?: string };
+      if (m.type !== 'clipboard-write' || m.encoding !== 'base64' || !m.data) return;
+      if (this.readOnly || Date.now() - this.typed > TYPED) return;
+      const bytes = Uint8Array.from(atob(m.data), (c) => c.charCodeAt(0));
+      if (bytes.length === 0 || bytes.length > MAX_CLIPBOARD) return;
+      this.on.clipboard(new TextDecoder().decode(bytes));
+    } catch {
+      // not ours
+    }
+  }
+}
+
+export function attachUrl(session: string, terminal: string, readOnly: boolean): string {
+  const path = `/v1/sessions/${encodeURIComponent(session)}/resources/terminals/${encodeURIComponent(terminal)}/attach`;
+  return `${location.origin.replace(/^http/, 'ws')}${path}?read_only=${readOnly}`;
+}

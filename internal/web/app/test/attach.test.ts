@@ -1,0 +1,139 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { Attach, type AttachState } from '../src/terminal/attach';
+
+class FakeSocket {
+  static all: FakeSocket[] = [];
+  static readonly OPEN = 1;
+  readyState = 0;
+  binaryType = '';
+  sent: (string | Uint8Array)[] = [];
+  onopen: (() => void) | null = null;
+  onmessage: ((m: { data: unknown }) => void) | null = null;
+  onclose: ((e: { code: number; reason: string }) => void) | null = null;
+  constructor(readonly url: string) {
+    FakeSocket.all.push(this);
+  }
+  send(data: string | Uint8Array): void {
+    this.sent.push(data);
+  }
+  close(): void {
+    this.readyState = 3;
+  }
+  opened(): void {
+    this.readyState = 1;
+    this.onopen?.();
+  }
+  cut(code: number, reason = ''): void {
+    this.readyState = 3;
+    this.onclose?.({ code, reason });
+  }
+}
+
+const last = () => FakeSocket.all.at(-1) as FakeSocket;
+const keys = (s: string) => new TextEncoder().encode(s);
+
+beforeEach(() => {
+  FakeSocket.all = [];
+  vi.useFakeTimers();
+  vi.stubGlobal('WebSocket', FakeSocket);
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+function dialed(readOnly = false) {
+  const states: AttachState[] = [];
+  const copied: string[] = [];
+  let screens = 0;
+  const line = new Attach('ws://here', readOnly, {
+    open: () => {
+      screens++;
+      return { cols: 80, rows: 24 };
+    },
+    bytes: () => undefined,
+    clipboard: (text) => copied.push(text),
+    state: (s) => states.push(s),
+  });
+  line.dial();
+  return { line, states, copied, screens: () => screens };
+}
+
+it('tells its size first, and a size only once', () => {
+  const { line } = dialed();
+  last().opened();
+  line.resize(80, 24);
+  line.resize(100, 30);
+  expect(last().sent).toEqual([
+    '{"type":"resize","cols":80,"rows":24}',
+    '{"type":"resize","cols":100,"rows":30}',
+  ]);
+});
+
+it('sends what is typed once, or says that it does not', () => {
+  const { line, screens } = dialed();
+  expect(line.write(keys('early'))).toBe(false);
+  last().opened();
+  expect(line.write(keys('a'))).toBe(true);
+  const first = last();
+  first.cut(1006);
+  expect(line.write(keys('lost'))).toBe(false);
+  vi.advanceTimersByTime(500);
+  expect(FakeSocket.all).toHaveLength(2);
+  last().opened();
+  expect(last().sent).toHaveLength(1); // its size, and nothing of before
+  expect(first.sent).toHaveLength(2);
+  expect(screens()).toBe(2);
+});
+
+it('cuts a long paste into messages', () => {
+  const { line } = dialed();
+  last().opened();
+  line.write(new Uint8Array(600 << 10));
+  const sizes = last()
+    .sent.slice(1)
+    .map((m) => m.length);
+  expect(sizes.reduce((a, b) => a + b)).toBe(600 << 10);
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(256 << 10);
+});
+
+it('ends with the program, and is not dialed again', () => {
+  const { states } = dialed();
+  last().opened();
+  last().cut(4404, 'terminal session ended');
+  vi.advanceTimersByTime(120_000);
+  expect(FakeSocket.all).toHaveLength(1);
+  expect(states.at(-1)).toEqual({ name: 'closed', reason: 'terminal session ended', ended: true });
+});
+
+it('sends no key of one who only watches', () => {
+  const { line } = dialed(true);
+  last().opened();
+  expect(line.write(keys('a'))).toBe(false);
+  expect(last().sent).toEqual(['{"type":"resize","cols":80,"rows":24}']);
+});
+
+it('copies for who typed just now, and for nobody else', () => {
+  const write = { data: JSON.stringify({ type: 'clipboard-write', encoding: 'base64', data: btoa('text') }) };
+  const { line, copied } = dialed();
+  last().opened();
+  last().onmessage?.(write);
+  expect(copied).toEqual([]);
+  line.write(keys('y'));
+  last().onmessage?.(write);
+  last().onmessage?.({ data: 'no json' });
+  expect(copied).toEqual(['text']);
+  vi.advanceTimersByTime(6_000);
+  last().onmessage?.(write);
+  expect(copied).toEqual(['text']);
+});
+
+it('is silent once it is closed', () => {
+  const { line, states } = dialed();
+  last().opened();
+  line.close();
+  const told = states.length;
+  vi.advanceTimersByTime(120_000);
+  expect(FakeSocket.all).toHaveLength(1);
+  expect(states).toHaveLength(told);
+});
