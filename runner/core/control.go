@@ -141,7 +141,7 @@ func (c *Core) bury(s *session) {
 		c.graves = c.graves[1:]
 	}
 	for _, kid := range c.kids(s.id) {
-		c.recordChild(kid, childState{Receipt: kid.Child.Receipt})
+		c.recordChild(kid, childState{owed: kid.Child.owed})
 	}
 	for _, other := range c.all() {
 		if other.Rail != nil && other.Rail.Parent == s.id {
@@ -158,6 +158,9 @@ func (c *Core) bury(s *session) {
 	}
 	var calls []Req
 	for _, send := range s.sends {
+		if kid := c.sessions[send.child]; kid != nil {
+			c.stamped(kid, nil)
+		}
 		calls = append(calls, send.reqs...)
 	}
 	for _, spawn := range s.spawns {

@@ -13,6 +13,7 @@ import (
 // Evaluate asks for Evaluated: may this result be shown to the parent?
 type Evaluate struct {
 	Session string
+	Life    uint64
 	Result  int // its place in the inbox
 	Event   json.RawMessage
 }
@@ -20,6 +21,7 @@ type Evaluate struct {
 // Evaluated answers Evaluate.
 type Evaluated struct {
 	Session string
+	Life    uint64
 	Result  int
 	Action  string // POLICY_ACTION_...
 	Reason  string
@@ -27,32 +29,8 @@ type Evaluated struct {
 	Err     error
 }
 
-// PatchLabels asks for LabelsPatched.
-type PatchLabels struct {
-	Session string
-	Labels  map[string]string
-}
-
-// LabelsPatched answers PatchLabels.
-type LabelsPatched struct {
-	Session string
-	Labels  map[string]string
-	Err     error
-}
-
-func (Evaluated) event()     {}
-func (LabelsPatched) event() {}
-func (Evaluate) effect()     {}
-func (PatchLabels) effect()  {}
-
-// The labels by which a result survives without a journal
-// (subagents-catchup.md 16).
-const (
-	labelDispatch  = "omnigent.subagent.dispatch_id"
-	labelDelivered = "omnigent.subagent.delivered_id"
-	labelWrapper   = "omnigent.wrapper"
-	labelClosed    = "omnigent.closed"
-)
+func (Evaluated) event() {}
+func (Evaluate) effect() {}
 
 // outputLimit is how much of a result is shown, in characters.
 const outputLimit = 12_000
@@ -78,7 +56,7 @@ func (c *Core) readInbox(s *session) {
 		s.reading = &reading{call: call, items: slices.Clone(s.Inbox.Queue), verdicts: map[int]Evaluated{}}
 		for _, r := range s.reading.items {
 			if r.Status != workCancelled {
-				c.effect(Evaluate{Session: s.id, Result: r.N, Event: policyEvent(r)})
+				c.effect(Evaluate{Session: s.id, Life: s.life(), Result: r.N, Event: policyEvent(r)})
 			}
 		}
 		c.finishReading(s)
@@ -144,26 +122,18 @@ func (c *Core) retire(r result) {
 	if kid == nil || r.Shown || r.Guess {
 		return // it is known to be read; or what the child really did may still be told
 	}
+	if d := kid.Child.Drained; d != "" && d != r.WorkID {
+		return // a later result of it was read before: that receipt stands
+	}
 	next := kid.Child
 	if next.Work != nil && next.Work.ID == r.WorkID {
+		next.owed = owed{Receipt: r.WorkID, Both: next.Work.Unstamped}
 		next.Work, next.Drained = nil, r.WorkID
+	} else if !next.Both {
+		next.owed = owed{Receipt: r.WorkID}
 	}
-	next.Receipt = r.WorkID
 	c.recordChild(kid, next)
-	c.effect(PatchLabels{Session: kid.id, Labels: map[string]string{labelDelivered: r.WorkID}})
-}
-
-func (c *Core) onLabelsPatched(ev LabelsPatched) {
-	s := c.sessions[ev.Session]
-	if id := ev.Labels[labelDelivered]; id != "" && id == s.Child.Receipt {
-		if ev.Err != nil {
-			c.log(s, Warn, "the server has no receipt of a result that was read", ev.Err)
-			return // written again at the next start
-		}
-		next := s.Child
-		next.Receipt = ""
-		c.recordChild(s, next)
-	}
+	c.patch(kid, next.labels())
 }
 
 // verdicts are the policies' words that are known; any other says nothing.

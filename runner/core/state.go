@@ -145,9 +145,10 @@ type session struct {
 	intr       string    // the work that an interrupt was raised for, whose end is not known
 	adopting   workState // what the server says of a child whose text is being read
 	sending    bool      // a task for it is being posted
-	dispatches int       // that it was given here
-	refused    refused   // reports of the end of its work
-	sends      []*send   // of its own, to its children
+	labels     labelling
+	dispatches int     // that it was given here
+	refused    refused // reports of the end of its work
+	sends      []*send // of its own, to its children
 	spawns     []*spawn
 	ordinals   map[string]int
 	readers    []ToolCall // readings of the inbox that wait for their turn

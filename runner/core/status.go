@@ -155,7 +155,8 @@ func (c *Core) ensure(s *session, op *statusOp) bool {
 		c.await(op, s)
 		return false
 	}
-	if c.adoptable(s) {
+	unread := op.failed && !s.shown // and the forwarder has to ask again
+	if c.adoptable(s) && !unread {
 		c.recordWork(s, c.adopted(s))
 	}
 	return true

@@ -44,6 +44,8 @@ type work struct {
 	Confirmed bool `json:"confirmed,omitempty"`
 	// Guess: the end was not told by the child; a real one replaces it.
 	Guess bool `json:"guess,omitempty"`
+	// Unstamped: the server may not have this id as the dispatch.
+	Unstamped bool `json:"unstamped,omitempty"`
 	// Second: another end was delivered before this one. There is no third.
 	Second bool `json:"second,omitempty"`
 	// Mourned: the conversation says that the result could not be delivered.
@@ -55,10 +57,28 @@ type work struct {
 type childState struct {
 	Work    *work  `json:"work,omitempty"`
 	Drained string `json:"drained,omitempty"`
-	// Receipt is the drained id whose label the server may not have yet.
-	Receipt string `json:"receipt,omitempty"`
+	owed
 	// Told is the response of the turn whose end was told last.
 	Told string `json:"told,omitempty"`
+}
+
+// owed is a receipt that the server may not have yet.
+type owed struct {
+	// Receipt is the id of work that was read, or that will never be done.
+	Receipt string `json:"receipt,omitempty"`
+	// Both: the server may have another id as the dispatch, or should not have
+	// this one, because its task was never sent. So both labels are written: a
+	// receipt of one id says nothing of another (subagents-catchup.md 16).
+	Both bool `json:"both,omitempty"`
+}
+
+// labels are what is owed.
+func (o owed) labels() map[string]string {
+	labels := map[string]string{labelDelivered: o.Receipt}
+	if o.Both {
+		labels[labelDispatch] = o.Receipt
+	}
+	return labels
 }
 
 // result is a payload in a parent's inbox.
@@ -144,11 +164,11 @@ func (c *Core) recordChild(s *session, cs childState) {
 }
 
 func (c *Core) recordWork(s *session, w work) {
-	c.recordChild(s, childState{Work: &w, Receipt: s.Child.Receipt})
+	c.recordChild(s, childState{Work: &w, owed: s.Child.owed})
 }
 
-// register begins a dispatch. It always replaces what was, and lets a drained
-// child deliver again.
+// register begins a dispatch. It always replaces what was, a receipt of earlier
+// work too, and lets a drained child deliver again.
 func (c *Core) register(s *session, w work) {
 	w.State = workStamped
 	s.adopting = "" // a text that is being read answers what was before
@@ -156,7 +176,7 @@ func (c *Core) register(s *session, w work) {
 	if n := len(s.Turns); n > 0 {
 		w.After = s.Turns[n-1].ID
 	}
-	c.recordWork(s, w)
+	c.recordChild(s, childState{Work: &w})
 }
 
 // reportTurn tells the parent of a child how its turn ended. The program of a
