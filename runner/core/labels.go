@@ -30,9 +30,13 @@ const (
 // labelling is what the server is being told of a child.
 type labelling struct {
 	stamping bool              // the dispatch of a task that is given out when it is there
+	stamped  bool              // so it was: who read of a dispatch before may know an older one
 	open     map[string]string // labels that it is told of
 	next     map[string]string // and is told then
 }
+
+// dispatching tells whether the server is being told of a dispatch.
+func (l labelling) dispatching() bool { return l.stamping || l.open[labelDispatch] != "" }
 
 // patch has the server label a child. It is told one thing at a time, so that
 // none overtakes another: a dispatch, or a receipt, that comes late would be

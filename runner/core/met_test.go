@@ -6,6 +6,7 @@ package core
 const met = `
 act a guess
 act again
+act agent
 act answer
 act approval
 act archive
@@ -33,6 +34,7 @@ act made elsewhere
 act marker
 act message
 act missed
+act of a terminal
 act overtaken
 act parent deleted
 act read
@@ -55,9 +57,11 @@ act timer
 act unknown_kind
 act unstored
 act up
+act use terminal
 act wipe
 act works
 act write
+event core.AgentAsked
 event core.Answer
 event core.ChildCreated
 event core.ChildFound
@@ -90,8 +94,10 @@ event core.Status
 event core.Stored
 event core.StreamOpened
 event core.TaskPosted
+event core.TerminalUsed
 event core.TextRead
 event core.TimerFired
+event core.Told
 event core.ToolAnswered
 event core.ToolCall
 event core.ToolList
@@ -145,6 +151,7 @@ answer core.Scan
 answer core.SpawnSession
 answer core.StampChild
 answer core.Store
+answer core.UseTerminal
 answer that was true when it was asked for
 fault close: the server is unwell
 fault core.CallTool: the server is unwell
@@ -164,6 +171,7 @@ fault core.ReadChildren: the server is unwell
 fault core.ReadText: the server is unwell
 fault core.SpawnSession: the server is unwell
 fault core.StampChild: the server is unwell
+fault core.UseTerminal: the server is unwell
 fault items: stale cursor
 fault items: the server is unwell
 fault snapshot: 404

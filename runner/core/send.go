@@ -211,14 +211,14 @@ func (c *Core) toExisting(p *session, s *send, busy bool) {
 	kid := c.session(s.child)
 	w := kid.Child.Work
 	switch {
-	case kid.labels.stamping || kid.labels.open[labelDispatch] != "", w != nil && (w.State == workLaunching || w.State == workStamped):
+	case kid.labels.dispatching(), w != nil && (w.State == workLaunching || w.State == workStamped):
 		c.endSend(p, s, "Error: the sub-agent is still starting its turn; retry in a moment")
 	case w != nil && (w.State == workRunning || w.State == workWaiting), w == nil && busy:
 		s.steer = true
 		c.effect(PostTask{Session: p.id, Key: s.key, Child: s.child, Text: s.args.input.Input})
 	default:
 		s.work = work{Parent: p.id, ID: c.workID(), Agent: s.agent, Title: s.name, Stamp: kid.newestItem()}
-		kid.labels.stamping = true
+		kid.labels.stamping, kid.labels.stamped = true, true
 		// If the task is never sent, the server must not wait for its result; and
 		// what was before is not the dispatch that the server has then.
 		next := kid.Child

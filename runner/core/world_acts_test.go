@@ -16,7 +16,7 @@ func (w *world) setUp() {
 	sub := func(name, harness string, agents ...*wire.Spec) *wire.Spec {
 		return &wire.Spec{Name: name, Harness: harness, Agents: agents}
 	}
-	w.server.trees["a1"] = &wire.Spec{Name: "lead", Harness: choose(w, roots, "lead"), Spawn: true, Skills: []wire.Skill{{Name: "sing", Text: "Sing of $ARGUMENTS."}}, Agents: []*wire.Spec{
+	w.server.trees["a1"] = &wire.Spec{Name: "lead", Harness: choose(w, roots, "lead"), Spawn: true, Skills: []wire.Skill{{Name: "sing", Text: "Sing of $ARGUMENTS."}}, Terminals: []wire.Declared{{Name: "sh"}}, Agents: []*wire.Spec{
 		sub("worker", "acp:worker", sub("deep", "acp:agent")),
 		sub("nat", "claude-native"), sub("goose", "goose-native"), sub("cursor", "cursor-native"),
 	}}
@@ -160,6 +160,9 @@ func (w *world) perform(name string) {
 		}
 	case "seen":
 		w.seen()
+	case "of a terminal":
+		event := encode(map[string]string{"type": "session.resource.created"})
+		w.step(Told{Session: w.one("session").id, Event: event, Keep: w.pick(2, "it is kept") == 1})
 	case "insists":
 		w.insists()
 	case "retire":

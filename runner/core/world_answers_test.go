@@ -222,6 +222,12 @@ func (w *world) answerFamily(e Effect, faulty bool) {
 			ev.Verdict.Action = "POLICY_ACTION_" + choose(w, []string{"ALLOW", "DENY"}, "verdict")
 		}
 		w.step(ev)
+	case UseTerminal:
+		ev := TerminalUsed{Session: e.Session, Key: e.Key, Output: "a terminal"}
+		if err != nil {
+			ev.Output = "Error: " + err.Error()
+		}
+		w.step(ev)
 	case LookUp:
 		w.step(LookedUp{Req: e.Req, Output: "here", Err: err})
 	default:

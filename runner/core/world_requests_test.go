@@ -78,6 +78,8 @@ func (w *world) requested(name string) bool {
 		w.request("skill", s.id, "", func(r Req) Event {
 			return ResolveSkill{Req: r, Session: s.id, Name: choose(w, []string{"sing", "dance"}, "skill"), Arguments: "spring"}
 		})
+	case "agent":
+		w.request("agent", s.id, "", func(r Req) Event { return AgentAsked{Req: r, Session: s.id} })
 	case "get":
 		w.request("get", s.id, "", func(r Req) Event { return Get{Req: r, Session: s.id} })
 	case "delete":
@@ -214,6 +216,8 @@ func (w *world) tool(name string) bool {
 		args["task_id"] = s.id
 	case "look up":
 		call.Name = choose(w, []string{toolList, toolInfo, toolHistory}, "tool")
+	case "use terminal":
+		call.Name = choose(w, []string{toolTermSend, toolTermList}, "tool")
 	case "list tools":
 		w.request("tool", p, "", func(r Req) Event { return ToolList{Req: r, Session: p} })
 		return true

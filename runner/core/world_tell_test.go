@@ -132,6 +132,12 @@ func (l said) words(ev Event) []string {
 		return wordsOf("> result", ev.Session, ev.CallID, "output="+quoted(ev.Output))
 	case ResolveSkill:
 		return wordsOf("> skill", ev.Session, ev.Name, pair("args", ev.Arguments))
+	case AgentAsked:
+		return wordsOf("> agent", ev.Session)
+	case Told:
+		var event struct{ Type string }
+		_ = json.Unmarshal(ev.Event, &event)
+		return wordsOf("told", ev.Session, event.Type, when("keep", ev.Keep))
 	case Retire:
 		return wordsOf("> retire")
 	case Get:
@@ -236,6 +242,8 @@ func (l said) answers(ev Event) []string {
 		return wordsOf("< answered", ev.Session, ev.Turn, ev.CallID, "output="+quoted(ev.Output), because(ev.Err))
 	case UseJudged:
 		return wordsOf("< judged", ev.Session, ev.Turn, ev.Question, strings.ToLower(strings.TrimPrefix(ev.Action, "POLICY_ACTION_")), because(ev.Err))
+	case TerminalUsed:
+		return wordsOf("< used", ev.Session, key(ev.Key), "output="+quoted(ev.Output))
 	case PhaseJudged:
 		return wordsOf("< phase", ev.Session, ev.Turn, ev.ID, ev.Phase,
 			pair("verdict", strings.ToLower(strings.TrimPrefix(ev.Verdict.Action, "POLICY_ACTION_"))), because(ev.Err))
@@ -262,6 +270,9 @@ func specWords(spec *wire.Spec) []string {
 		return nil
 	}
 	list := wordsOf(spec.Name, when("spawn", spec.Spawn), "harness="+spec.Harness)
+	for _, d := range spec.Terminals {
+		list = append(list, "terminal="+d.Name)
+	}
 	for _, k := range spec.Skills {
 		list = append(list, "skill="+quoted(k.Name+":"+k.Text))
 	}

@@ -127,7 +127,7 @@ func (w *world) must(ok bool, invariant, format string, args ...any) {
 
 func (w *world) boot() {
 	w.core = New(Config{
-		Runner: "me", LaunchBudget: DefaultLaunchBudget, Traits: modelTraits,
+		Runner: "me", LaunchBudget: DefaultLaunchBudget, Traits: modelTraits, Terminals: true,
 		NewID: func() string { w.made++; return fmt.Sprint(w.made) },
 	})
 	if err := w.core.Restore(w.journal); err != nil {
@@ -245,7 +245,7 @@ func (w *world) carry(e Effect) {
 		w.putDown(e)
 		w.ask(e, "")
 	case ReadSpec, JudgePhase, Evaluate, PatchLabels, ReadChildren, ReadText, FindChild, ListSiblings, CreateChild,
-		StampChild, PostTask, CallTool, JudgeUse, LookUp, SpawnSession, PostControl, PostWake:
+		StampChild, PostTask, CallTool, JudgeUse, LookUp, UseTerminal, SpawnSession, PostControl, PostWake:
 		w.ask(e, "")
 	}
 }
