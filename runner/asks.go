@@ -82,7 +82,7 @@ func (d *driver) ask(ctx context.Context, e core.Effect) bool {
 		}
 	case core.PostTask:
 		run = func() {
-			err := srv.Message(ctx, e.Child, e.Text)
+			err := srv.Task(ctx, e.Child, e.Text)
 			crashAt("sent")
 			answer(core.TaskPosted{Session: e.Session, Key: e.Key, Err: err})
 		}
@@ -145,7 +145,7 @@ func (d *driver) spawn(ctx context.Context, e core.SpawnSession) (string, error)
 	if err != nil || e.Message == "" {
 		return id, err
 	}
-	if err := d.r.cfg.Server.Message(ctx, id, e.Message); err != nil {
+	if err := d.r.cfg.Server.Task(ctx, id, e.Message); err != nil {
 		return "", errors.Join(err, d.r.cfg.Server.DeleteSession(ctx, id))
 	}
 	return id, nil

@@ -104,7 +104,7 @@ func (c *Core) onRequestGone(ev RequestGone) {
 			s.closing.reqs = slices.DeleteFunc(s.closing.reqs, func(r Req) bool { return r == ev.Req })
 		}
 		c.readerGone(s, ev.Req)
-		s.skillAsks = slices.DeleteFunc(s.skillAsks, func(ask ResolveSkill) bool { return ask.Req == ev.Req })
+		s.askerGone(ev.Req)
 	}
 }
 
@@ -242,7 +242,6 @@ func (c *Core) finishClosing(s *session) {
 		c.releaseWaiters(s)
 		c.deferVerdict(s)
 		c.refuseInit(s, 404, "not_found", "The session was deleted.")
-		c.refuseSkills(s, 404, "not_found", "The session was deleted.")
 		c.dropOps(s.id)
 		c.bury(s)
 		c.record(wire.Record{Kind: wire.RecGone, Session: s.id})

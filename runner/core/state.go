@@ -154,7 +154,6 @@ type session struct {
 	readers    []ToolCall // readings of the inbox that wait for their turn
 	reading    *reading
 	askers     []*asker          // that wait for its agent, or for a terminal of it
-	skillAsks  []ResolveSkill    // that wait for its agent
 	readOn     *uint64           // the tunnel by which its stream was opened last
 	owed       []json.RawMessage // events about terminals for the next reader
 }

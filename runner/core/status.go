@@ -229,7 +229,7 @@ func (c *Core) askAgain(s *session) {
 	unfound := func(r running) bool { return !r.found }
 	if slices.ContainsFunc(s.sends, func(o *send) bool { return unfound(o.running) }) ||
 		slices.ContainsFunc(s.spawns, func(o *spawn) bool { return unfound(o.running) }) || s.wakes.stranded ||
-		s.waitsForAgent() || len(s.skillAsks) > 0 {
+		s.waitsForAgent() {
 		c.identified(s)
 	}
 }

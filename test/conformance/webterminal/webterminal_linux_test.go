@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -109,11 +110,41 @@ func TestClosingFromAPage(t *testing.T) {
 	fresh.shows("$")
 }
 
+// What a deleted session leaves of its terminals is nothing, also when its runner
+// hears of it later.
+func TestTheTerminalsOfADeletedSession(t *testing.T) {
+	t.Parallel()
+	w, _, tunnel := newCutWorld(t)
+	for _, cut := range []bool{false, true} {
+		session := w.server.NewSession("helper")
+		row := w.makes(session, "sh", "u-ab12cd")
+		p := w.open(session, shell)
+		pid := p.pid()
+		if cut {
+			tunnel.Refuse()
+			testkit.Until(t, testkit.Patience, func() bool { return !w.server.Online() }, testkit.Is("the tunnel is not cut"))
+		}
+		status, raw, err := w.server.Do(http.MethodDelete, "/v1/sessions/"+session, nil)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusOK, status, string(raw))
+		tunnel.Heal()
+		require.Equal(t, websocket.StatusCode(4404), p.ends().Code)
+		testkit.Until(t, testkit.Patience, func() bool {
+			_, err := os.Stat(filepath.Dir(row.Metadata.Socket))
+			return os.IsNotExist(err) && syscall.Kill(pid, 0) != nil
+		}, testkit.Is("something is left of the terminal"))
+	}
+}
+
 // Whatever is restarted, the page comes back by itself to the same program, with
 // the screen as it was.
 func TestThePageComesBack(t *testing.T) {
 	t.Parallel()
-	w, _, p := begun(t)
+	w, _, tunnel := newCutWorld(t)
+	session := w.server.NewSession("helper")
+	w.makes(session, "sh", "u-ab12cd")
+	p := w.open(session, shell)
+	p.shows("$\n")
 	pid := p.pid()
 	p.types("echo written before\r")
 	p.shows("\nwritten before")
@@ -125,13 +156,15 @@ func TestThePageComesBack(t *testing.T) {
 		p.shows("\nwritten before")
 		require.Equal(t, pid, p.pid(), what)
 	}
+	comesBack("a tunnel that is cut", tunnel.Cut)
 	comesBack("a server that is asked to stop", func() {
 		w.server.Process.Signal(syscall.SIGTERM)
 		require.Zero(t, w.server.Process.Wait(testkit.Patience))
 		w.server.Start()
 	})
 	p.mu.Lock()
-	require.Equal(t, websocket.StatusServiceRestart, p.closes[0].Code)
+	require.Equal(t, websocket.StatusTryAgainLater, p.closes[0].Code)
+	require.Equal(t, websocket.StatusServiceRestart, p.closes[1].Code)
 	p.mu.Unlock()
 	comesBack("a server that is killed", func() {
 		w.server.Kill()
