@@ -38,8 +38,8 @@ func (a *activity) quiet() time.Duration {
 	return time.Since(a.last)
 }
 
-// RetireAfter waits until no request has come for so long and nothing is under
-// way, and then ends all session streams with the done marker (sessions.md 6.8).
+// RetireAfter waits until no request has come for so long, nothing is under way
+// and no terminal runs, and then ends all session streams with the done marker (sessions.md 6.8).
 // From then on the runner takes nothing on: end its connection and its process.
 // Without a connection it waits on: it cannot know what waits for it.
 // It returns early, with ctx's error, when ctx ends.
@@ -52,7 +52,7 @@ func (r *Runner) RetireAfter(ctx context.Context, limit time.Duration) error {
 			return ctx.Err()
 		case <-look.C:
 		}
-		if r.active.quiet() >= limit && r.retire(ctx) {
+		if r.active.quiet() >= limit && !r.terminals.running() && r.retire(ctx) {
 			break
 		}
 	}

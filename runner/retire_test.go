@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/outrunner/outrunner/runner/wire"
 )
 
 // retires starts RetireAfter with a short limit; the channel gives its answer.
@@ -49,5 +51,23 @@ func TestARunnerThatIsCutOffStays(t *testing.T) {
 	defer cancel()
 	require.ErrorIs(t, <-w.retires(ctx), context.DeadlineExceeded)
 	w.connect(1)
+	require.NoError(t, <-w.retires(t.Context()))
+}
+
+// A terminal is somebody's: while one runs, or is looked at, the runner stays.
+func TestARunnerWithATerminalStays(t *testing.T) {
+	w := newWorld(t)
+	port := newFakeTerminals()
+	w.terminals = port
+	w.start()
+	w.connect(1)
+	port.adopt(wire.Terminal{Session: "S", Name: "sh", Key: "k", Running: true, Generation: "old"})
+	stays := func(why string) {
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		require.ErrorIs(t, <-w.retires(ctx), context.DeadlineExceeded, why)
+	}
+	stays("a terminal runs")
+	port.exit("S", "terminal_sh_k")
 	require.NoError(t, <-w.retires(t.Context()))
 }

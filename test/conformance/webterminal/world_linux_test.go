@@ -34,8 +34,22 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	s := testkit.NewServer(t)
+	return worldOf(t, s, s.URL)
+}
+
+// newCutWorld is a world whose lines can be cut: that of who uses the server, and
+// the runner's.
+func newCutWorld(t *testing.T) (w *world, near, tunnel *testkit.Proxy) {
+	t.Helper()
+	s := testkit.NewServer(t)
+	near, tunnel = testkit.NewProxy(t, s.Address), testkit.NewProxy(t, s.Address)
+	return worldOf(t, s, tunnel.URL), near, tunnel
+}
+
+func worldOf(t *testing.T, s *testkit.Server, forRunner string) *world {
+	t.Helper()
 	s.AddAgent("helper", agent)
-	w := &world{t: t, server: s, runner: testkit.NewRunner(t, s.URL)}
+	w := &world{t: t, server: s, runner: testkit.NewRunner(t, forRunner)}
 	t.Cleanup(func() { // terminals outlive their runner, but not the test
 		w.runner.Kill()
 		testkit.EndLeftovers(t, w.runner.Home)
