@@ -39,9 +39,16 @@ func (m *Manager) adopt() {
 	found = slices.DeleteFunc(found, func(t *terminal) bool { return t == nil })
 	slices.SortFunc(found, func(a, b *terminal) int { return a.made.Compare(b.made) })
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	entered := slices.DeleteFunc(slices.Clone(found), func(t *terminal) bool { return !m.enter(t) })
+	m.mu.Unlock()
 	for _, t := range found {
-		m.enter(t)
+		if slices.Contains(entered, t) {
+			continue
+		}
+		// It has ended meanwhile, or there is an older one of its id.
+		if err := m.discard(context.Background(), t); err != nil {
+			m.cfg.Log.Warn("terminal of an earlier runner not cleared away", "terminal", t.generation, "err", err)
+		}
 	}
 }
 
