@@ -29,11 +29,11 @@ func (d *driver) ask(ctx context.Context, e core.Effect) bool {
 	var run func()
 	switch e := e.(type) {
 	case core.PostWake:
-		run = func() { answer(core.WakePosted{Session: e.Session, Err: d.postWake(ctx, e)}) }
+		run = func() { answer(core.WakePosted{Session: e.Session, Life: e.Life, Err: d.postWake(ctx, e)}) }
 	case core.Evaluate:
 		run = func() {
 			v, err := srv.Evaluate(ctx, e.Session, e.Event)
-			answer(core.Evaluated{Session: e.Session, Result: e.Result, Action: v.Action, Reason: v.Reason, Data: v.Data, Err: err})
+			answer(core.Evaluated{Session: e.Session, Life: e.Life, Result: e.Result, Action: v.Action, Reason: v.Reason, Data: v.Data, Err: err})
 		}
 	case core.JudgeUse:
 		run = func() {

@@ -1,8 +1,8 @@
 package core
 
 // met is all that a run must meet: what happens, the events and answers that
-// the core is given, faults, preconditions of the rows of the scenario table, and
-// checks of each invariant.
+// the core is given, what it records, faults, preconditions of the rows of the
+// scenario table, and checks of each invariant.
 const met = `
 act a guess
 act again
@@ -25,6 +25,7 @@ act forward
 act get
 act in a terminal
 act init
+act insists
 act interrupt
 act list tools
 act look up
@@ -40,10 +41,13 @@ act rebind
 act request gone
 act reset
 act restart
+act result
+act retire
 act revision
 act seen
 act send
 act send by id
+act skill
 act status
 act stop_session
 act stream
@@ -70,9 +74,12 @@ event core.Init
 event core.LabelsPatched
 event core.LookedUp
 event core.Message
+event core.PhaseJudged
 event core.RequestGone
 event core.Reset
+event core.ResolveSkill
 event core.Restored
+event core.Retire
 event core.Scanned
 event core.Seen
 event core.SessionSpawned
@@ -88,17 +95,40 @@ event core.TimerFired
 event core.ToolAnswered
 event core.ToolCall
 event core.ToolList
+event core.ToolResult
 event core.TunnelDown
 event core.TunnelUp
 event core.TurnEnded
 event core.UseJudged
 event core.WakePosted
+record asked
+record called
+record child
+record cursor
+record drained
+record ended
+record gone
+record identity
+record item
+record native
+record opened
+record order
+record out
+record rail
+record recovery
+record result
+record returned
+record seen
+record settled
+record stored
+record took
 answer Scanned twice
 answer core.CallTool
 answer core.CloseHarness
 answer core.CreateChild
 answer core.Evaluate
 answer core.FindChild
+answer core.JudgePhase
 answer core.JudgeUse
 answer core.ListSiblings
 answer core.LookUp
@@ -121,12 +151,14 @@ fault core.CallTool: the server is unwell
 fault core.CreateChild: the server is unwell
 fault core.Evaluate: the server is unwell
 fault core.FindChild: the server is unwell
+fault core.JudgePhase: the server is unwell
 fault core.JudgeUse: the server is unwell
 fault core.ListSiblings: the server is unwell
 fault core.LookUp: the server is unwell
 fault core.PatchLabels: the server is unwell
 fault core.PostControl: the server is unwell
 fault core.PostTask: the server is unwell
+fault core.PostWake: rejected by the server
 fault core.PostWake: the server is unwell
 fault core.ReadChildren: the server is unwell
 fault core.ReadText: the server is unwell
@@ -249,6 +281,11 @@ row a message after a 404
 row a message at rest
 row a message while a dead turn is open
 row a message while the session closes
+row a message that may join a turn
+row a runner leaves
+row a runner that is busy stays
+row B1 a result that nobody was told of is put down
+row B7 a result that has no inbox is put down
 row a reading beside another
 row a scan after a stale cursor
 row a scan of a session that was deleted
@@ -262,6 +299,7 @@ row a turn ends for a stop
 row a turn ends that is not in the slot
 row an answer to a send that is gone
 row second payload
+row what was read by a turn that was cut off is read again
 checked I1
 checked I10
 checked I11

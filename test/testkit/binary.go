@@ -57,14 +57,14 @@ func RemoveBinary() error {
 	return os.RemoveAll(filepath.Dir(path))
 }
 
-// repository is the folder above that has the module.
+// repository is the folder above that has the program.
 func repository() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", err
 	}
 	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+		if _, err := os.Stat(filepath.Join(dir, "cmd", "outrunner", "main.go")); err == nil {
 			return dir, nil
 		}
 		up := filepath.Dir(dir)

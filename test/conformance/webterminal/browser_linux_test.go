@@ -271,6 +271,7 @@ type terminalRow struct {
 		Name    string `json:"terminal_name"`
 		Key     string `json:"session_key"`
 		Running bool   `json:"running"`
+		Socket  string `json:"tmux_socket"`
 	} `json:"metadata"`
 }
 

@@ -45,6 +45,7 @@ afterEach(() => {
 function dialed(readOnly = false) {
   const states: AttachState[] = [];
   const copied: string[] = [];
+  const sizes: number[][] = [];
   let screens = 0;
   const line = new Attach('ws://here', readOnly, {
     open: () => {
@@ -52,11 +53,12 @@ function dialed(readOnly = false) {
       return { cols: 80, rows: 24 };
     },
     bytes: () => undefined,
+    size: (cols, rows) => sizes.push([cols, rows]),
     clipboard: (text) => copied.push(text),
     state: (s) => states.push(s),
   });
   line.dial();
-  return { line, states, copied, screens: () => screens };
+  return { line, states, copied, sizes, screens: () => screens };
 }
 
 it('tells its size first, and a size only once', () => {
@@ -136,4 +138,17 @@ it('is silent once it is closed', () => {
   vi.advanceTimersByTime(120_000);
   expect(FakeSocket.all).toHaveLength(1);
   expect(states).toHaveLength(told);
+});
+
+it('takes the size that the terminal has', () => {
+  const { sizes } = dialed();
+  last().opened();
+  for (const data of [
+    '{"type":"size","cols":100,"rows":30}',
+    '{"type":"size","cols":0,"rows":30}',
+    '{"type":"size"}',
+    'no json',
+  ])
+    last().onmessage?.({ data });
+  expect(sizes).toEqual([[100, 30]]);
 });

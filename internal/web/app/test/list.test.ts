@@ -68,6 +68,12 @@ it('keeps ended terminals to be looked at', () => {
     ['t', true],
     ['u', false],
   ]);
+  const ours = (id: string) => ({ id, type: 'terminal', name: `bash:u-${id}` });
+  const counted = withList(withTerminal([], ours('x')), [ours('y'), ours('x')]);
+  expect(counted.map((t) => [t.id, t.label])).toEqual([
+    ['x', 'bash'],
+    ['y', 'bash 2'],
+  ]);
 });
 
 it('reads the agents below a session, and what happens to them', async () => {

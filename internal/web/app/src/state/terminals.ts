@@ -5,24 +5,34 @@ export function isTerminal(r: TerminalResource | undefined): r is TerminalResour
   return r?.type === 'terminal';
 }
 
-function asTerminal(r: TerminalResource): Terminal {
+/** Terminals that these pages open have keys that say nothing to people: they are counted instead. */
+const OURS = /^u-/;
+
+function asTerminal(r: TerminalResource, beside: readonly Terminal[]): Terminal {
   const name = r.metadata?.terminal_name ?? r.name?.split(':')[0] ?? r.id;
   const key = r.metadata?.session_key ?? r.name?.split(':')[1];
-  return { id: r.id, label: key ? `${name} · ${key}` : name, ended: r.metadata?.running === false };
+  const ended = r.metadata?.running === false;
+  if (key && !OURS.test(key)) return { id: r.id, label: `${name} · ${key}`, ended };
+  const taken = new Set(beside.map((t) => t.label));
+  let label = name;
+  for (let n = 2; taken.has(label); n++) label = `${name} ${n}`;
+  return { id: r.id, label, ended };
 }
 
 export function withTerminal(list: readonly Terminal[], r: TerminalResource): readonly Terminal[] {
-  const t = asTerminal(r);
-  return list.some((have) => have.id === t.id)
-    ? list.map((have) => (have.id === t.id ? t : have))
-    : [...list, t];
+  const have = list.find((t) => t.id === r.id);
+  const t = asTerminal(r, list);
+  return have ? list.map((h) => (h === have ? { ...t, label: have.label } : h)) : [...list, t];
 }
 
 /** What runs now; what was open and does not run any more has ended. */
 export function withList(list: readonly Terminal[], now: TerminalResource[]): readonly Terminal[] {
-  const running = now.filter(isTerminal).map(asTerminal);
-  const ids = new Set(running.map((t) => t.id));
-  return [...list.filter((t) => !ids.has(t.id)).map((t) => ({ ...t, ended: true })), ...running];
+  const running = now.filter(isTerminal);
+  const ids = new Set(running.map((r) => r.id));
+  return running.reduce(
+    withTerminal,
+    list.map((t) => (ids.has(t.id) ? t : { ...t, ended: true })),
+  );
 }
 
 export function withoutRunning(list: readonly Terminal[], id: string): readonly Terminal[] {

@@ -1,6 +1,8 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { Terminal } from '../state/chat';
+import type { LiveSession } from '../state/live';
+import { runnerOf } from '../state/about';
 import { dark } from '../state/settings';
 import { say } from '../state/say';
 import { retryNow } from '../wire/backoff';
@@ -11,7 +13,7 @@ import { extraKeys } from './keys';
 import { Screen } from './screen';
 
 interface Props {
-  session: string;
+  live: LiveSession;
   terminal: Terminal;
   shown: boolean;
 }
@@ -23,7 +25,9 @@ const TOLD = 2_000;
 const states = { connecting: 'connecting', connected: 'connected', closed: 'closed' };
 
 /** One terminal: a screen, the line to it, and what is to be said about both. */
-export function TerminalView({ session, terminal, shown }: Props) {
+export function TerminalView({ live, terminal, shown }: Props) {
+  const session = live.id;
+  const away = runnerOf(live)?.state === 'offline';
   const host = useRef<HTMLDivElement>(null);
   const screen = useRef<Screen | null>(null);
   const attach = useRef<Attach | null>(null);
@@ -31,6 +35,7 @@ export function TerminalView({ session, terminal, shown }: Props) {
   const readOnly = useSignal(false);
   const blocked = useSignal(false);
   const offered = useSignal<string | null>(null);
+  const foreign = useSignal<string | null>(null);
   const watches = readOnly.value;
   const isDark = dark.value;
   const isShown = useRef(shown);
@@ -46,7 +51,7 @@ export function TerminalView({ session, terminal, shown }: Props) {
         input: (data) => {
           if (!line.write(data)) blocked.value = true;
         },
-        resize: (cols, rows) => line.resize(cols, rows),
+        room: (cols, rows) => line.resize(cols, rows),
         leave: () => document.querySelector<HTMLElement>('[role=tab][aria-selected=true]')?.focus(),
         copy: (text) =>
           void navigator.clipboard
@@ -62,7 +67,13 @@ export function TerminalView({ session, terminal, shown }: Props) {
         const s = begin();
         s.accept(!watches);
         if (isShown.current && matchMedia('(pointer: fine)').matches) s.term.focus();
-        return { cols: s.term.cols, rows: s.term.rows };
+        foreign.value = null;
+        return s.own;
+      },
+      size: (cols, rows) => {
+        const s = screen.current;
+        s?.resize(cols, rows);
+        foreign.value = s && (s.own.cols !== cols || s.own.rows !== rows) ? `${cols} × ${rows}` : null;
       },
       bytes: (data) => screen.current?.write(data),
       clipboard: (text) => void navigator.clipboard.writeText(text).catch(() => (offered.value = text)),
@@ -91,7 +102,7 @@ export function TerminalView({ session, terminal, shown }: Props) {
       screen.current?.dispose();
       screen.current = null;
     };
-  }, [session, terminal.id, watches, state, blocked, offered]);
+  }, [session, terminal.id, watches, state, blocked, offered, foreign]);
 
   useEffect(() => screen.current?.setDark(isDark), [isDark]);
   useLayoutEffect(() => {
@@ -99,6 +110,10 @@ export function TerminalView({ session, terminal, shown }: Props) {
     screen.current?.fit();
     if (matchMedia('(pointer: fine)').matches) screen.current?.term.focus();
   }, [shown]);
+  useEffect(() => {
+    const s = state.peek();
+    if (!away && s.name === 'closed' && !s.ended) attach.current?.now(); // the runner is back, and its terminals
+  }, [away, state]);
   const isBlocked = blocked.value;
   useEffect(() => {
     if (!isBlocked) return;
@@ -118,7 +133,7 @@ export function TerminalView({ session, terminal, shown }: Props) {
   };
   return (
     <section
-      class={shown ? 'terminal shown' : 'terminal'}
+      class={shown ? 'terminal-view shown' : 'terminal-view'}
       role="tabpanel"
       aria-label={`Terminal ${terminal.label}`}
       aria-hidden={!shown}
@@ -134,10 +149,16 @@ export function TerminalView({ session, terminal, shown }: Props) {
           {words(s)}
         </span>
         {watches && <span class="line">You only watch</span>}
+        {foreign.value && connected && (
+          <span class="line foreign" data-testid="foreign-size">
+            {foreign.value}, the size of another viewer{watches ? '' : '; type to take yours'}
+          </span>
+        )}
         <span class="grow" />
         <button
           type="button"
           class="quiet small"
+          disabled={s.name === 'closed' && s.ended}
           aria-pressed={watches}
           data-testid="read-only"
           onClick={() => (readOnly.value = !watches)}
@@ -157,7 +178,7 @@ export function TerminalView({ session, terminal, shown }: Props) {
         />
         {!connected && (
           <div class="terminal-overlay" data-testid="terminal-overlay">
-            <p>{overlay(s)}</p>
+            <p>{overlay(s, away)}</p>
             {s.name === 'closed' && !terminal.ended && !s.ended && (
               <button type="button" onClick={again} data-testid="terminal-again">
                 Connect again
@@ -221,7 +242,9 @@ function words(s: AttachState): string {
   return s.again ? 'Reconnecting…' : 'Connecting…';
 }
 
-function overlay(s: AttachState): string {
+function overlay(s: AttachState, away: boolean): string {
+  if (away && !(s.name === 'closed' && s.ended))
+    return 'The runner is offline. The terminal goes on there, and is shown when it is back.';
   if (s.name === 'closed')
     return s.ended ? 'The terminal has ended.' : `The connection was closed: ${s.reason}.`;
   return s.name === 'connecting' && s.again ? 'Reconnecting… What you type now is not sent.' : 'Connecting…';

@@ -12,6 +12,8 @@ export interface AttachHandlers {
   /** A connection stands: a new screen begins. The size is sent first. */
   open(): { cols: number; rows: number };
   bytes(data: Uint8Array): void;
+  /** The terminal's size from here on: that of whoever typed last. */
+  size(cols: number, rows: number): void;
   clipboard(text: string): void;
   state(state: AttachState): void;
 }
@@ -21,6 +23,8 @@ const ENDED = 4404;
 /** How recent the user's last key must be for a program to reach the clipboard, in milliseconds. */
 const TYPED = 5_000;
 const MAX_CLIPBOARD = 1 << 20;
+/** No terminal has more columns or rows. */
+const MAX_SIDE = 1000;
 
 /**
  * A terminal's socket, dialed again after a cut. What is typed goes out once, or
@@ -126,7 +130,14 @@ export class Attach {
   /** Text from the other side; what is not known is left alone. */
   private said(text: string): void {
     try {
-      const m = JSON.parse(text) as { type?: string; encoding?: string; data?: string };
+      const m = JSON.parse(text) as {
+        type?: string;
+        encoding?: string;
+        data?: string;
+        cols?: number;
+        rows?: number;
+      };
+      if (m.type === 'size' && isSize(m.cols) && isSize(m.rows)) this.on.size(m.cols, m.rows);
       if (m.type !== 'clipboard-write' || m.encoding !== 'base64' || !m.data) return;
       if (this.readOnly || Date.now() - this.typed > TYPED) return;
       const bytes = Uint8Array.from(atob(m.data), (c) => c.charCodeAt(0));
@@ -136,6 +147,10 @@ export class Attach {
       // not ours
     }
   }
+}
+
+function isSize(n: number | undefined): n is number {
+  return Number.isInteger(n) && (n as number) > 0 && (n as number) <= MAX_SIDE;
 }
 
 export function attachUrl(session: string, terminal: string, readOnly: boolean): string {

@@ -13,7 +13,8 @@ const MAX_WAITING = 16 << 20;
 
 export interface ScreenHandlers {
   input(data: Uint8Array): void;
-  resize(cols: number, rows: number): void;
+  /** There is room for another size now. */
+  room(cols: number, rows: number): void;
   /** The user wants out, by keyboard. */
   leave(): void;
   copy(text: string): void;
@@ -27,6 +28,9 @@ export class Screen {
   private readonly encoder = new TextEncoder();
   private waiting = 0;
   private gone = false;
+  private told = false;
+  /** The size that there is room for. */
+  own = { cols: 80, rows: 24 };
 
   constructor(
     private readonly host: HTMLElement,
@@ -39,7 +43,7 @@ export class Screen {
       minimumContrastRatio: 4.5,
       fontFamily:
         'ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", "Liberation Mono", monospace',
-      fontSize: 13,
+      fontSize: 13.5, // most fonts have letters of a bit over 8 pixels then: they are cut to whole ones
       lineHeight: 1.15,
       cursorBlink: true,
       macOptionIsMeta: true,
@@ -54,7 +58,6 @@ export class Screen {
     t.parser.registerOscHandler(52, () => true); // a program reaches the clipboard only over the server
     t.onData((s) => this.on.input(this.encoder.encode(s)));
     t.onBinary((s) => this.on.input(Uint8Array.from(s, (c) => c.charCodeAt(0) & 0xff)));
-    t.onResize(({ cols, rows }) => this.on.resize(cols, rows));
     t.attachCustomKeyEventHandler((e) => this.key(e));
     t.open(host);
     this.fit();
@@ -102,14 +105,28 @@ export class Screen {
     this.term.write(data, () => (this.waiting -= data.length));
   }
 
-  /** Takes the size of its place. A place that is not shown has none. */
+  /** Looks how much room there is. A place that is not shown has none. */
   fit(): void {
     if (this.gone || this.host.clientWidth < 20 || this.host.clientHeight < 20) return;
     const size = this.fitter.proposeDimensions();
     if (!size || !Number.isFinite(size.cols) || !Number.isFinite(size.rows)) return;
     const cols = Math.max(2, size.cols);
     const rows = Math.max(1, size.rows);
-    if (cols !== this.term.cols || rows !== this.term.rows) this.term.resize(cols, rows);
+    if (cols === this.own.cols && rows === this.own.rows) return;
+    this.own = { cols, rows };
+    if (!this.told) this.term.resize(cols, rows);
+    this.on.room(cols, rows);
+  }
+
+  /**
+   * Takes the size that the terminal has at this point of what it prints. Once
+   * it was told, what there is room for is a wish, and no more.
+   */
+  resize(cols: number, rows: number): void {
+    this.told = true;
+    this.term.write('', () => {
+      if (!this.gone && (cols !== this.term.cols || rows !== this.term.rows)) this.term.resize(cols, rows);
+    });
   }
 
   setDark(dark: boolean): void {
