@@ -29,7 +29,10 @@ func (m *Manager) adopt() {
 			ctx, cancel := context.WithTimeout(context.Background(), commandLimit)
 			defer cancel()
 			t, err := m.adoptOne(ctx, filepath.Join(m.root, entry.Name()))
-			if err != nil && !errors.Is(err, errHeld) {
+			switch {
+			case errors.Is(err, errHeld):
+				m.cfg.Log.Info("terminal left to another runner", "terminal", entry.Name())
+			case err != nil:
 				m.cfg.Log.Warn("terminal of an earlier runner not taken over", "folder", entry.Name(), "err", err)
 			}
 			found[i] = t
@@ -83,6 +86,7 @@ func (m *Manager) adoptOne(ctx context.Context, path string) (*terminal, error) 
 	t.back = pane
 	if err := pane.reconnect(t); err != nil {
 		if errors.Is(err, errGone) {
+			m.cfg.Log.Info("terminal has ended meanwhile", "terminal", known.Generation, "err", err)
 			return nil, f.remove()
 		}
 		f.release()
@@ -91,6 +95,7 @@ func (m *Manager) adoptOne(ctx context.Context, path string) (*terminal, error) 
 	shot, _ := os.ReadFile(filepath.Join(path, screenFile)) // a runner that was killed has left none
 	m.serving.Go(func() { m.serve(t) })
 	if alive, err := pane.alive(ctx); err == nil && !alive {
+		m.cfg.Log.Info("program has ended meanwhile", "terminal", known.Generation)
 		return nil, m.discard(ctx, t)
 	}
 	if len(shot) > 0 {
