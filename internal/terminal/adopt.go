@@ -84,6 +84,7 @@ func (m *Manager) adoptOne(ctx context.Context, path string) (*terminal, error) 
 	t.started = true // by its first viewer, or by the one who attaches now, who says so again
 	pane := m.newPane(t, environment(m.cfg.Environ, spec, t.generation))
 	t.back = pane
+	pane.awaitOthers(ctx)
 	if err := pane.reconnect(t); err != nil {
 		if errors.Is(err, errGone) {
 			m.cfg.Log.Info("terminal has ended meanwhile", "terminal", known.Generation, "err", err)
