@@ -1,6 +1,8 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { Terminal } from '../state/chat';
+import type { LiveSession } from '../state/live';
+import { runnerOf } from '../state/about';
 import { dark } from '../state/settings';
 import { say } from '../state/say';
 import { retryNow } from '../wire/backoff';
@@ -11,7 +13,7 @@ import { extraKeys } from './keys';
 import { Screen } from './screen';
 
 interface Props {
-  session: string;
+  live: LiveSession;
   terminal: Terminal;
   shown: boolean;
 }
@@ -23,7 +25,9 @@ const TOLD = 2_000;
 const states = { connecting: 'connecting', connected: 'connected', closed: 'closed' };
 
 /** One terminal: a screen, the line to it, and what is to be said about both. */
-export function TerminalView({ session, terminal, shown }: Props) {
+export function TerminalView({ live, terminal, shown }: Props) {
+  const session = live.id;
+  const away = runnerOf(live)?.state === 'offline';
   const host = useRef<HTMLDivElement>(null);
   const screen = useRef<Screen | null>(null);
   const attach = useRef<Attach | null>(null);
@@ -106,6 +110,10 @@ export function TerminalView({ session, terminal, shown }: Props) {
     screen.current?.fit();
     if (matchMedia('(pointer: fine)').matches) screen.current?.term.focus();
   }, [shown]);
+  useEffect(() => {
+    const s = state.peek();
+    if (!away && s.name === 'closed' && !s.ended) attach.current?.now(); // the runner is back, and its terminals
+  }, [away, state]);
   const isBlocked = blocked.value;
   useEffect(() => {
     if (!isBlocked) return;
@@ -170,7 +178,7 @@ export function TerminalView({ session, terminal, shown }: Props) {
         />
         {!connected && (
           <div class="terminal-overlay" data-testid="terminal-overlay">
-            <p>{overlay(s)}</p>
+            <p>{overlay(s, away)}</p>
             {s.name === 'closed' && !terminal.ended && !s.ended && (
               <button type="button" onClick={again} data-testid="terminal-again">
                 Connect again
@@ -234,7 +242,9 @@ function words(s: AttachState): string {
   return s.again ? 'Reconnecting…' : 'Connecting…';
 }
 
-function overlay(s: AttachState): string {
+function overlay(s: AttachState, away: boolean): string {
+  if (away && !(s.name === 'closed' && s.ended))
+    return 'The runner is offline. The terminal goes on there, and is shown when it is back.';
   if (s.name === 'closed')
     return s.ended ? 'The terminal has ended.' : `The connection was closed: ${s.reason}.`;
   return s.name === 'connecting' && s.again ? 'Reconnecting… What you type now is not sent.' : 'Connecting…';

@@ -16,7 +16,7 @@ export function Terminals({ live, shown, terminals, opened }: Props) {
       {terminals
         .filter((t) => t.id === shown || opened.has(t.id))
         .map((t) => (
-          <TerminalView key={t.id} session={live.id} terminal={t} shown={t.id === shown} />
+          <TerminalView key={t.id} live={live} terminal={t} shown={t.id === shown} />
         ))}
     </>
   );

@@ -4,6 +4,7 @@ import { current } from '../state/current';
 import { route } from '../state/route';
 import { said } from '../state/say';
 import { Banner } from './Banner';
+import { useDropdowns } from './dropdowns';
 import { HelpDialog } from './HelpDialog';
 import { NewSession } from './NewSession';
 import { SessionView } from './SessionView';
@@ -14,6 +15,7 @@ export function App() {
   const drawer = useSignal(false);
   const help = useSignal(false);
   useShortcuts({ help: () => (help.value = true), list: () => (drawer.value = true) });
+  useDropdowns();
   const here = route.value;
   useEffect(() => {
     drawer.value = false;

@@ -1,8 +1,8 @@
 import { useComputed, useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
-import { rows } from '../state/feed';
 import { working } from '../state/chat';
 import type { LiveSession } from '../state/live';
+import { runnerOf } from '../state/about';
 import { complain } from '../state/say';
 import { send } from '../state/send';
 import { errorOf, transcript } from '../state/transcript';
@@ -150,14 +150,18 @@ function Working({ text }: { text: string }) {
 
 /** Says that the session's machine is away: not this browser, and not the server. */
 function Offline({ live }: { live: LiveSession }) {
-  const s = live.chat.value.session;
-  if (!s?.runner_id || (rows.value.get(live.id)?.runner_online ?? s.runner_online) !== false) return null;
+  const r = runnerOf(live);
+  const chat = live.chat.value;
+  const waits = chat.waiting.size > 0 || chat.outbox.some((o) => o.state === 'accepted');
+  if (!r || r.state === 'online' || (r.state === 'none' && !waits)) return null;
   return (
     <p class="hint" role="status" data-testid="runner-offline">
       <Icon name="warn" />
       <span>
-        The runner of this session is offline. What you send is kept, and reaches it when it is back; on its
-        machine: <code>outrunner run --server {location.origin}</code>
+        {r.state === 'none'
+          ? 'No runner is connected. What you send is kept, and reaches the first that is; on your machine:'
+          : 'The runner of this session is offline. What you send is kept, and reaches it when it is back; on its machine:'}{' '}
+        <code>outrunner run --server {location.origin}</code>
       </span>
     </p>
   );

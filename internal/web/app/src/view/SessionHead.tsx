@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { rows } from '../state/feed';
 import type { LiveSession } from '../state/live';
 import { trouble } from '../state/network';
 import { follow, go } from '../state/route';
+import { runnerOf, titleOf } from '../state/about';
 import { complain } from '../state/say';
 import { api } from '../wire/api';
 import { Confirm } from './Dialog';
@@ -36,10 +36,10 @@ export function SessionHead({ live, menu }: { live: LiveSession; menu: () => voi
       )}
       <div class="head-text">
         {renames.value ? (
-          <Rename live={live} title={s?.title ?? ''} done={() => (renames.value = false)} />
+          <Rename live={live} title={titleOf(live) ?? ''} done={() => (renames.value = false)} />
         ) : (
           <h1 data-testid="session-title">
-            {s?.title || (chat.phase === 'loading' ? 'Loading…' : 'Untitled session')}
+            {titleOf(live) ?? (chat.phase === 'loading' ? 'Loading…' : 'Untitled session')}
           </h1>
         )}
         <p class="head-sub">
@@ -95,17 +95,17 @@ export function SessionHead({ live, menu }: { live: LiveSession; menu: () => voi
 }
 
 function RunnerState({ live }: { live: LiveSession }) {
-  const s = live.chat.value.session;
-  if (!s) return null;
-  const online = rows.value.get(live.id)?.runner_online ?? s.runner_online;
-  if (!s.runner_id) return null;
+  const r = runnerOf(live);
+  if (!r?.id) return null;
+  const online = r.state === 'online';
   return (
     <span
-      class={online === false ? 'runner off' : 'runner'}
+      class={online ? 'runner' : 'runner off'}
       data-testid="runner-state"
-      data-online={String(online !== false)}
+      data-online={String(online)}
+      title={`Runner ${r.id}`}
     >
-      {online === false ? 'runner offline' : `on ${runnerName(s.runner_id)}`}
+      {online ? `on ${runnerName(r.id)}` : 'runner offline'}
     </span>
   );
 }

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { LiveSession } from '../state/live';
 import { follow, route } from '../state/route';
+import { titleOf } from '../state/about';
 import { Chat } from './Chat';
 import { SessionHead } from './SessionHead';
 import { Tabs } from './Tabs';
@@ -14,7 +15,7 @@ export function SessionView({ live, menu }: { live: LiveSession; menu: () => voi
   const tab = route.value.tab;
   const tree = useTree(live);
   const opened = useSignal<ReadonlySet<string>>(new Set());
-  const title = chat.session?.title || 'Untitled session';
+  const title = titleOf(live) ?? 'Untitled session';
   useEffect(() => {
     document.title = `${title} · outrunner`;
   }, [title]);
