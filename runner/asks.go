@@ -29,11 +29,11 @@ func (d *driver) ask(ctx context.Context, e core.Effect) bool {
 	var run func()
 	switch e := e.(type) {
 	case core.PostWake:
-		run = func() { answer(core.WakePosted{Session: e.Session, Err: d.postWake(ctx, e)}) }
+		run = func() { answer(core.WakePosted{Session: e.Session, Life: e.Life, Err: d.postWake(ctx, e)}) }
 	case core.Evaluate:
 		run = func() {
 			v, err := srv.Evaluate(ctx, e.Session, e.Event)
-			answer(core.Evaluated{Session: e.Session, Result: e.Result, Action: v.Action, Reason: v.Reason, Data: v.Data, Err: err})
+			answer(core.Evaluated{Session: e.Session, Life: e.Life, Result: e.Result, Action: v.Action, Reason: v.Reason, Data: v.Data, Err: err})
 		}
 	case core.JudgeUse:
 		run = func() {
@@ -82,7 +82,7 @@ func (d *driver) ask(ctx context.Context, e core.Effect) bool {
 		}
 	case core.PostTask:
 		run = func() {
-			err := srv.Message(ctx, e.Child, e.Text)
+			err := srv.Task(ctx, e.Child, e.Text)
 			crashAt("sent")
 			answer(core.TaskPosted{Session: e.Session, Key: e.Key, Err: err})
 		}
@@ -145,7 +145,7 @@ func (d *driver) spawn(ctx context.Context, e core.SpawnSession) (string, error)
 	if err != nil || e.Message == "" {
 		return id, err
 	}
-	if err := d.r.cfg.Server.Message(ctx, id, e.Message); err != nil {
+	if err := d.r.cfg.Server.Task(ctx, id, e.Message); err != nil {
 		return "", errors.Join(err, d.r.cfg.Server.DeleteSession(ctx, id))
 	}
 	return id, nil

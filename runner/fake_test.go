@@ -305,6 +305,10 @@ func (f *fakeServer) Message(_ context.Context, session, text string) error {
 	return nil
 }
 
+func (f *fakeServer) Task(ctx context.Context, session, text string) error {
+	return f.Message(ctx, session, text)
+}
+
 func (f *fakeServer) PatchLabels(_ context.Context, session string, labels map[string]string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

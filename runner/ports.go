@@ -21,10 +21,12 @@ type Server interface {
 	// It is safe to repeat: the server keeps the first of equal source ids.
 	Store(ctx context.Context, session string, out wire.Outgoing) (id string, err error)
 
-	// Message posts a user message to a session: a wake, or a child's task.
-	// It may be held for a day by a human's approval. wire.ErrConflict (409) is
-	// worth another try, as the server means it.
+	// Message posts a user message to a session: a wake. It may be held for a
+	// day by a human's approval. wire.ErrConflict (409) is worth another try, as
+	// the server means it; so is a lost answer, if the message may come twice.
 	Message(ctx context.Context, session, text string) error
+	// Task is Message for what must arrive once: a child's task.
+	Task(ctx context.Context, session, text string) error
 	// PatchLabels merges labels into a session's.
 	PatchLabels(ctx context.Context, session string, labels map[string]string) error
 	// CreateChild makes a child session; a title that is taken is

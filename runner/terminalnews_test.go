@@ -105,7 +105,7 @@ func TestFoundTerminalsAreTold(t *testing.T) {
 	w.terminals.adopt(wire.Terminal{Session: "S", Name: "logs", Key: "k", Running: true, Generation: "older"})
 	status, _ := w.do("DELETE", "/v1/sessions/S", "")
 	require.Equal(t, 200, status)
-	require.Empty(t, w.runner.terminals.adopted)
+	require.Empty(t, w.runner.terminals.lives)
 }
 
 // What was found and is ended before anybody heard of it is not told.
@@ -184,13 +184,19 @@ func TestFoundTerminalsOfASessionThatIsGoneAreEnded(t *testing.T) {
 	answer = nil
 	mu.Unlock()
 	w.terminals.adopt(wire.Terminal{Session: "T", Name: "shell", Key: "k", Running: true, Generation: "older"})
-	w.connect(3)
-	require.Eventually(t, func() bool {
-		w.runner.terminals.mu.Lock()
-		defer w.runner.terminals.mu.Unlock()
-		return len(w.runner.terminals.adopted) == 0
-	}, patience, 1e6)
+	disconnect = w.connect(3)
+	disconnect()
 	require.Len(t, w.terminals.List("T"), 1)
+
+	// A session may also go while this runner is only cut off.
+	moved, err := w.terminals.Transfer(t.Context(), "T", "terminal_shell_k", "U")
+	require.NoError(t, err)
+	w.runner.terminals.moved(moved)
+	mu.Lock()
+	answer = wire.ErrNotFound
+	mu.Unlock()
+	w.connect(4)
+	require.Eventually(t, func() bool { return len(w.terminals.List("U")) == 0 }, patience, 1e6)
 }
 
 // A session that is deleted while a terminal of it starts leaves none behind.

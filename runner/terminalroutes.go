@@ -165,6 +165,7 @@ func (r *Runner) transferTerminal(w http.ResponseWriter, req *http.Request, sess
 		refuse(w, terminalError(err, id))
 		return
 	}
+	r.terminals.moved(moved)
 	writeJSON(w, http.StatusOK, terminalResource(moved))
 }
 

@@ -24,7 +24,6 @@ type terminals struct {
 	mu       sync.Mutex
 	starting map[string]*startings // by session
 	lives    map[string]*life      // by generation
-	adopted  map[string]bool       // sessions whose terminals were there before this runner
 }
 
 // starter is who started a terminal.
@@ -39,9 +38,10 @@ const (
 // life is what is known of a terminal: its launch may return before the news of
 // it come, or after.
 type life struct {
-	by    starter
-	heard bool // the news of its start have come
-	ended bool // by us, before they had
+	by      starter
+	session string // whose it is
+	heard   bool   // the news of its start have come
+	ended   bool   // by us, before they had
 }
 
 // startings are the launches of a session that are under way.
@@ -54,7 +54,7 @@ type startings struct {
 func newTerminals(port Terminals, log *slog.Logger, tell func(core.Told)) *terminals {
 	t := &terminals{
 		port: port, log: log, tell: tell,
-		starting: map[string]*startings{}, lives: map[string]*life{}, adopted: map[string]bool{},
+		starting: map[string]*startings{}, lives: map[string]*life{},
 	}
 	if port != nil {
 		port.OnNews(t.news)
@@ -95,7 +95,7 @@ func (t *terminals) launch(ctx context.Context, spec wire.TerminalSpec, by start
 		delete(t.starting, spec.Session)
 	}
 	if err == nil && t.lives[made.Generation] == nil {
-		t.lives[made.Generation] = &life{by: by}
+		t.lives[made.Generation] = &life{by: by, session: made.Session}
 	}
 	t.mu.Unlock()
 	if err == nil && ended {
@@ -139,7 +139,6 @@ func (t *terminals) closeAll(ctx context.Context, session string, tell bool) {
 	if s := t.starting[session]; s != nil {
 		s.ended = true
 	}
-	delete(t.adopted, session)
 	t.mu.Unlock()
 	list := t.port.List(session)
 	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
@@ -202,7 +201,7 @@ func (t *terminals) begun(term wire.Terminal) (by starter, tell bool) {
 	l := t.lives[term.Generation]
 	switch {
 	case l == nil:
-		l = &life{}
+		l = &life{session: term.Session}
 		t.lives[term.Generation] = l
 		if s := t.starting[term.Session]; s != nil {
 			l.by = s.by[term.Name+"\x00"+term.Key]
@@ -212,32 +211,33 @@ func (t *terminals) begun(term wire.Terminal) (by starter, tell bool) {
 		return l.by, false
 	}
 	l.heard = true
-	if l.by == nobody {
-		t.adopted[term.Session] = true
-	}
 	return l.by, l.by != byServer
 }
 
-// sweep ends what was found of sessions that are not on the server any more:
-// nobody could reach it again.
-func (t *terminals) sweep(ctx context.Context, known func(context.Context, string) error) {
+// moved notes whose a terminal is now.
+func (t *terminals) moved(term wire.Terminal) {
 	t.mu.Lock()
-	var sessions []string
-	for s := range t.adopted {
-		sessions = append(sessions, s)
+	defer t.mu.Unlock()
+	if l := t.lives[term.Generation]; l != nil {
+		l.session = term.Session
+	}
+}
+
+// sweep ends the terminals of sessions that are not on the server any more:
+// deleted while this runner was away or cut off. Nobody could reach them again.
+func (t *terminals) sweep(ctx context.Context, known func(context.Context, string) error) {
+	sessions := map[string]bool{}
+	t.mu.Lock()
+	for _, l := range t.lives {
+		if !l.ended {
+			sessions[l.session] = true
+		}
 	}
 	t.mu.Unlock()
-	for _, s := range sessions {
-		err := known(ctx, s)
-		if errors.Is(err, wire.ErrNotFound) {
+	for s := range sessions {
+		if errors.Is(known(ctx, s), wire.ErrNotFound) {
 			t.log.Info("terminals of a session that is gone are ended", "session", s)
 			t.closeAll(ctx, s, false)
-			continue
-		}
-		if err == nil {
-			t.mu.Lock()
-			delete(t.adopted, s)
-			t.mu.Unlock()
 		}
 	}
 }

@@ -63,9 +63,10 @@ func ReconcileChild(c Child) DoChild {
 	case c.Work == Delivered, c.Work == Finished:
 		return HandOver
 	// 3
-	case c.Work == NoWork && c.Drained != "" && v != c.Drained:
-		return WriteReceipt
 	case c.Work == NoWork && c.Drained != "" && (d == "" || d == c.Drained):
+		if v != c.Drained {
+			return WriteReceipt
+		}
 		return LeaveChild
 	// 4
 	case c.Work == Stamped && c.MessageSent:

@@ -21,6 +21,12 @@ func TestChildRows(t *testing.T) {
 		"3 read, then dispatched by another runner": {
 			Child{Drained: "w", Dispatch: "d", Receipt: "w", Ended: true}, Adopt,
 		},
+		"3 read, then dispatched and read by another runner": {
+			Child{Drained: "w", Dispatch: "d", Receipt: "d", Ended: true}, LeaveChild,
+		},
+		"3 read, then dispatched by another runner before our receipt came": {
+			Child{Drained: "w", Dispatch: "d", Receipt: "old", Ended: true}, Adopt,
+		},
 		"4 stamped and sent":                  {Child{Work: Stamped, WorkID: "w", MessageSent: true}, WasLaunched},
 		"4 stamped and not sent":              {Child{Work: Stamped, WorkID: "w"}, NotSent},
 		"5 alive":                             {Child{Work: Live, WorkID: "w", Dispatch: "w"}, AwaitEdge},

@@ -37,8 +37,9 @@ detach key is pressed; the program then goes on. TERMINAL is a name that the
 session's agent declares, a name with a key ("bash:main"), or an id. Without it,
 the first one that runs is taken. One that does not run is started.
 
-A lost connection is taken up again. Exit code 0: detached, or the program
-ended; 1: failed; 3: no server.`,
+A lost connection is taken up again, and what is typed meanwhile is kept. Exit
+code 0: detached, or the program ended; 1: failed; 3: no server; 130: asked to
+stop by a signal, or the window was closed.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.attach(cmd.Context(), f, args) },
 	}
 	flags := cmd.Flags()

@@ -31,7 +31,7 @@ func (a *app) sessionsCommand() *cobra.Command {
 	cmd.PersistentFlags().BoolVar(&asJSON, "json", false, "one JSON object a line")
 	cmd.AddCommand(
 		&cobra.Command{Use: "list", Short: "list sessions, newest first", Args: cobra.NoArgs, RunE: with(list)},
-		&cobra.Command{Use: "show SESSION", Short: "show a session, its sub-agents and its items", Args: cobra.ExactArgs(1), RunE: with(show)},
+		&cobra.Command{Use: "show SESSION", Short: "show a session, its terminals, its sub-agents and its items", Args: cobra.ExactArgs(1), RunE: with(show)},
 		&cobra.Command{Use: "delete SESSION...", Short: "delete sessions, stopping what runs in them", Args: cobra.MinimumNArgs(1), RunE: with(a.deleteSessions)},
 	)
 	return cmd

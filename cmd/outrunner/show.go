@@ -6,13 +6,18 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/outrunner/outrunner/internal/client"
 )
 
-// showSession prints a session, the tree of its sub-agents, then what was said
-// in it. As JSON: the session in the first line, then a sub-agent a line, then an
-// item a line.
+// terminalsTimeout bounds the wait for a runner's list of terminals: the rest of
+// a session is there without it.
+const terminalsTimeout = 3 * time.Second
+
+// showSession prints a session, its terminals, the tree of its sub-agents, then
+// what was said in it. As JSON: the session in the first line, then a sub-agent a
+// line, then an item a line.
 func (a *app) showSession(ctx context.Context, c *client.Client, id string, asJSON bool) error {
 	s, raw, err := c.Session(ctx, id)
 	if err != nil {
@@ -40,6 +45,9 @@ func (a *app) showSession(ctx context.Context, c *client.Client, id string, asJS
 	if n := len(s.Pending); n > 0 {
 		rows = append(rows, []string{"waiting", fmt.Sprintf("%d messages for a runner", n)})
 	}
+	if names := runningTerminals(ctx, c, id); names != "" {
+		rows = append(rows, []string{"terminals", names})
+	}
 	if err := table(a.out, []string{s.ID, s.Status}, rows); err != nil {
 		return err
 	}
@@ -52,6 +60,23 @@ func (a *app) showSession(ctx context.Context, c *client.Client, id string, asJS
 		}
 	}
 	return nil
+}
+
+// runningTerminals names the terminals that run in a session, as attach takes
+// them. Of a runner that is away, or a server that has no terminals, there is
+// nothing to show.
+func runningTerminals(ctx context.Context, c *client.Client, session string) string {
+	ctx, cancel := context.WithTimeout(ctx, terminalsTimeout)
+	defer cancel()
+	running, err := c.Terminals(ctx, session)
+	if err != nil {
+		return ""
+	}
+	var names []string
+	for n := range running {
+		names = append(names, running[n].Name)
+	}
+	return printable(strings.Join(names, ", "))
 }
 
 // printTree draws the sub-agents below a session.

@@ -214,7 +214,7 @@ func TestAStopEndsAttaches(t *testing.T) {
 // A browser that takes nothing holds one message and the runner's credit, and
 // goes when it takes nothing for too long; the others notice nothing.
 func TestASlowBrowser(t *testing.T) {
-	s, r, session, _ := started(t, func(c *Config) { c.Timing.ViewerWrite = 500 * time.Millisecond })
+	s, r, session, _ := started(t, func(c *Config) { c.Timing.ViewerWrite = 3 * time.Second })
 	over := make(chan error, 1)
 	r.attaches(func(ctx context.Context, ch *tunnel.Channel) {
 		m, err := ch.Read(ctx)

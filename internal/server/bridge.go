@@ -47,6 +47,7 @@ type bridge struct {
 func (b *bridge) run(ctx context.Context) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
+	b.tellTaken(ctx) // before anything that is typed
 	var running sync.WaitGroup
 	running.Go(func() { end(b.out(ctx)) })
 	running.Go(func() {
@@ -70,7 +71,6 @@ func (b *bridge) run(ctx context.Context) {
 
 // out carries what the terminal shows.
 func (b *bridge) out(ctx context.Context) *ended {
-	b.tellTaken(ctx)
 	for {
 		m, err := b.channel.Read(ctx)
 		if err != nil {

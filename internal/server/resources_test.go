@@ -67,7 +67,7 @@ func (r *fakeRunner) resources(session string) []request {
 // What a session's runner has is asked of it, and a refusal of its comes in the
 // form that clients know (terminals.md 4.3).
 func TestResourcesAreTheRunners(t *testing.T) {
-	s, r, session, _ := started(t, func(c *Config) { c.Timing.Resource = 300 * time.Millisecond })
+	s, r, session, _ := started(t, func(c *Config) { c.Timing.Resource = 3 * time.Second })
 	base := "/v1/sessions/" + session + "/resources"
 	row := terminalRow(session, "bash", "s1")
 	var status int
@@ -216,7 +216,7 @@ func (s *site) resourceItems(session string) []string {
 // A stream begins with the terminals that there are; a runner that does not say
 // which does not hold it up for long.
 func TestAStreamBeginsWithTheTerminals(t *testing.T) {
-	s, r, session, _ := started(t, func(c *Config) { c.Timing.Terminals = 200 * time.Millisecond })
+	s, r, session, _ := started(t, func(c *Config) { c.Timing.Terminals = 3 * time.Second })
 	one, two := terminalRow(session, "bash", "s1"), terminalRow(session, "bash", "s2")
 	r.answers(func(request) (int, string) { return 200, encode(t, listOf(one, two)) })
 	v := s.watch(session, "")

@@ -25,8 +25,33 @@ const (
 
 // CreateChild makes a child session (sessions.md 12.1). A title that is taken
 // is wire.ErrConflict. When the answer is lost, the child that has its title and
-// its labels is the one that was made: the labels name the dispatch.
-func (c *Client) CreateChild(ctx context.Context, child wire.NewChild) (string, error) {
+// its labels is the one that was made: the labels name the dispatch. If there is
+// none it is asked for again, for as long as the server may be away. Without
+// labels nobody could tell, so it is asked for once.
+func (c *Client) CreateChild(ctx context.Context, child wire.NewChild) (id string, err error) {
+	if len(child.Labels) == 0 {
+		id, err = c.create(ctx, child)
+	} else {
+		sent := false
+		err = c.patiently(ctx, func() (err error) {
+			id, err = c.create(ctx, child)
+			// A taken title may be taken by the child that was made before.
+			if err != nil && (unsure(err) || sent && errors.Is(err, wire.ErrConflict)) {
+				sent = true
+				if made, ok := c.made(ctx, child); ok {
+					id, err = made, nil
+				}
+			}
+			return err
+		})
+	}
+	if err != nil {
+		return "", fmt.Errorf("creating session %q below %s: %w", child.Title, child.ParentID, err)
+	}
+	return id, nil
+}
+
+func (c *Client) create(ctx context.Context, child wire.NewChild) (string, error) {
 	var answer struct {
 		ID string `json:"id"`
 	}
@@ -34,25 +59,17 @@ func (c *Client) CreateChild(ctx context.Context, child wire.NewChild) (string, 
 		method: http.MethodPost, path: "/v1/sessions", body: child,
 		timeout: c.Timing.call(), limit: snapshotLimit, conflict: true,
 	}, &answer)
-	if err != nil && unsure(err) && len(child.Labels) > 0 {
-		if id, ok := c.made(ctx, child); ok {
-			return id, nil
-		}
-	}
 	if err == nil && answer.ID == "" {
 		err = errors.New("the answer has no id")
 	}
-	if err != nil {
-		return "", fmt.Errorf("creating session %q below %s: %w", child.Title, child.ParentID, err)
-	}
-	return answer.ID, nil
+	return answer.ID, err
 }
 
 // made looks for a child whose creation was not answered. When that fails too,
 // the creation failed: its own error is the one to tell.
 func (c *Client) made(ctx context.Context, child wire.NewChild) (string, bool) {
 	agent, name, _ := strings.Cut(child.Title, ":")
-	found, ok, err := c.FindChild(ctx, child.ParentID, agent, name)
+	found, ok, err := c.findChild(ctx, child.ParentID, agent, name)
 	if err != nil || !ok {
 		return "", false
 	}
@@ -66,8 +83,17 @@ func (c *Client) made(ctx context.Context, child wire.NewChild) (string, bool) {
 
 // FindChild looks a child up by its agent and name; the newest that is not
 // closed. Without an agent the name is a session's id, and that session is the
-// child, closed or not; one that has another parent is marked Foreign.
-func (c *Client) FindChild(ctx context.Context, parent, agent, name string) (wire.ChildSummary, bool, error) {
+// child, closed or not; one that has another parent is marked Foreign. It asks
+// for as long as the server may be away.
+func (c *Client) FindChild(ctx context.Context, parent, agent, name string) (child wire.ChildSummary, ok bool, err error) {
+	err = c.patiently(ctx, func() (err error) {
+		child, ok, err = c.findChild(ctx, parent, agent, name)
+		return err
+	})
+	return child, ok, err
+}
+
+func (c *Client) findChild(ctx context.Context, parent, agent, name string) (wire.ChildSummary, bool, error) {
 	if agent == "" {
 		return c.childByID(ctx, parent, name)
 	}
@@ -82,7 +108,7 @@ func (c *Client) FindChild(ctx context.Context, parent, agent, name string) (wir
 		return page.children[0], true, nil
 	}
 	// The newest is closed, or this server does not look for names.
-	all, err := c.Children(ctx, parent)
+	all, err := c.children(ctx, parent)
 	if err != nil {
 		return wire.ChildSummary{}, false, err
 	}
@@ -121,8 +147,17 @@ func (c *Client) childByID(ctx context.Context, parent, id string) (wire.ChildSu
 }
 
 // Children lists all children of a session, newest first. A server that pages
-// without getting on is believed to have no more.
-func (c *Client) Children(ctx context.Context, parent string) ([]wire.ChildSummary, error) {
+// without getting on is believed to have no more. It asks for as long as the
+// server may be away.
+func (c *Client) Children(ctx context.Context, parent string) (all []wire.ChildSummary, err error) {
+	err = c.patiently(ctx, func() (err error) {
+		all, err = c.children(ctx, parent)
+		return err
+	})
+	return all, err
+}
+
+func (c *Client) children(ctx context.Context, parent string) ([]wire.ChildSummary, error) {
 	var all []wire.ChildSummary
 	seen := map[string]bool{}
 	query := childPage

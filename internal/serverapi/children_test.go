@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -75,6 +76,29 @@ func TestACreationWhoseAnswerIsLostIsFoundByItsLabels(t *testing.T) {
 		_, err := c.CreateChild(t.Context(), child)
 		require.ErrorContains(t, err, "first", name)
 	}
+}
+
+// The line is cut before the child is made, before the answer, and before the
+// question whether it was.
+func TestACreationIsAskedForAgain(t *testing.T) {
+	child := wire.NewChild{ParentID: "p", Title: "worker:one", Labels: map[string]string{"omnigent.subagent.dispatch_id": "w1"}}
+	for name, answers := range map[string][]http.HandlerFunc{
+		"not made":                    {hangUp, list(false), answer(201, asJSON, `{"id":"c1"}`)},
+		"made, and nobody can say so": {hangUp, hangUp, answer(409, asJSON, `{}`), list(false, row)},
+	} {
+		var rec recorder
+		c := rec.serve(t, answers...)
+		c.Timing.AwayPause = time.Millisecond
+		id, err := c.CreateChild(t.Context(), child)
+		require.NoError(t, err, name)
+		require.Equal(t, "c1", id, name)
+		require.Len(t, rec.requests(), len(answers), name)
+	}
+	var rec recorder
+	c := rec.serve(t, hangUp)
+	_, err := c.CreateChild(t.Context(), wire.NewChild{Title: "worker:one"})
+	require.True(t, unsure(err))
+	require.Len(t, rec.requests(), 1, "without labels nobody could tell whose it is")
 }
 
 func TestFindChild(t *testing.T) {
@@ -202,6 +226,7 @@ func TestAWrongListOfChildrenIsNotAnEmptyOne(t *testing.T) {
 		require.ErrorContains(t, err, want, text)
 	}
 	c := new(recorder).serve(t, list(true, row), answer(503, asJSON, `{}`))
+	c.Timing.Away = time.Millisecond
 	_, err := c.Children(t.Context(), "p")
 	require.ErrorContains(t, err, "503", "a listing that breaks off is not a short one")
 }

@@ -135,7 +135,7 @@ func TestAnswersAreSettledOrNot(t *testing.T) {
 		}, nil, "reading the answer"},
 	} {
 		client := serve(t, c.handler)
-		client.Timing = Timing{DeletePause: time.Millisecond, ToolAway: time.Millisecond}
+		client.Timing = Timing{DeletePause: time.Millisecond, Away: time.Millisecond}
 		for name, do := range map[string]func() error{
 			"snapshot": func() error { _, err := client.Snapshot(t.Context(), "s"); return err },
 			"items":    func() error { _, err := client.Items(t.Context(), "s", "", 100); return err },

@@ -30,24 +30,26 @@ const listMax = 100
 // LookUp runs a tool of an agent that only reads the server: sys_session_list,
 // sys_session_get_info, sys_session_get_history (sessions.md 12). The output is
 // JSON, also where it says what is wrong; an error means that the server could
-// not be asked.
+// not be asked, for as long as it may be away.
 func (c *Client) LookUp(ctx context.Context, session, tool string, args json.RawMessage) (string, error) {
 	var a lookupArgs
 	if err := json.Unmarshal(args, &a); err != nil {
 		return toolJSON(map[string]string{"error": tool + ": the arguments are not of the right types: " + err.Error()})
 	}
 	var out any
-	var err error
-	switch tool {
-	case "sys_session_list":
-		out, err = c.list(ctx, session, a)
-	case "sys_session_get_info":
-		out, err = c.info(ctx, session, a)
-	case "sys_session_get_history":
-		out, err = c.history(ctx, a)
-	default:
-		return "", fmt.Errorf("there is no look-up %q", tool)
-	}
+	err := c.patiently(ctx, func() (err error) {
+		switch tool {
+		case "sys_session_list":
+			out, err = c.list(ctx, session, a)
+		case "sys_session_get_info":
+			out, err = c.info(ctx, session, a)
+		case "sys_session_get_history":
+			out, err = c.history(ctx, a)
+		default:
+			err = fmt.Errorf("there is no look-up %q", tool)
+		}
+		return err
+	})
 	var status *StatusError
 	switch {
 	case errors.Is(err, wire.ErrNotFound):
@@ -117,7 +119,7 @@ func (c *Client) list(ctx context.Context, session string, a lookupArgs) (any, e
 	}
 	family := []relative{}
 	add := func(parent, except string) error {
-		children, err := c.Children(ctx, parent)
+		children, err := c.children(ctx, parent)
 		for _, child := range children {
 			if child.ID != except && child.Labels[labelClosed] != "true" {
 				family = append(family, relative{child.Tool, &child.SessionName, child.ID, child.Status})

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -90,6 +91,7 @@ func TestLookUpHistory(t *testing.T) {
 
 func TestLookUpThatCannotAsk(t *testing.T) {
 	c := serve(t, answer(502, "text/html", "<html>"))
+	c.Timing.Away = time.Millisecond
 	for _, tool := range []string{"sys_session_list", "sys_session_get_info", "sys_session_get_history", "sys_none"} {
 		_, err := c.LookUp(t.Context(), "s", tool, json.RawMessage(`{"conversation_id":"k"}`))
 		require.Error(t, err, tool)

@@ -11,10 +11,14 @@ import (
 )
 
 // Evaluate asks for a policy verdict (server.md 2.6); the event is the request's
-// body. An answer without a verdict that is known is an error: what is not
-// allowed by anyone must not pass for allowed.
-func (c *Client) Evaluate(ctx context.Context, session string, event json.RawMessage) (wire.Verdict, error) {
-	verdict, err := c.verdict(ctx, session, call{body: event, timeout: c.Timing.call()})
+// body. It is asked for again for as long as the server may be away. An answer
+// without a verdict that is known is an error: what is not allowed by anyone must
+// not pass for allowed.
+func (c *Client) Evaluate(ctx context.Context, session string, event json.RawMessage) (verdict wire.Verdict, err error) {
+	err = c.patiently(ctx, func() (err error) {
+		verdict, err = c.verdict(ctx, session, call{body: event, timeout: c.Timing.call()})
+		return err
+	})
 	if err != nil {
 		return wire.Verdict{}, fmt.Errorf("asking for a verdict in session %s: %w", session, err)
 	}

@@ -78,38 +78,42 @@ func (c *Client) readSession(ctx context.Context, id string) (session, error) {
 	return got, nil
 }
 
-// PatchLabels merges labels into a session's (server.md 2.3). Repeating it is
-// safe.
+// PatchLabels merges labels into a session's (server.md 2.3). It is repeated for
+// as long as the server may be away.
 func (c *Client) PatchLabels(ctx context.Context, session string, labels map[string]string) error {
-	err := c.object(ctx, call{
-		method: http.MethodPatch, path: sessionPath(session, ""),
-		body: struct {
-			Labels map[string]string `json:"labels"`
-		}{labels},
-		timeout: c.Timing.call(), limit: snapshotLimit,
-	}, &struct{}{})
+	err := c.patiently(ctx, func() error {
+		return c.object(ctx, call{
+			method: http.MethodPatch, path: sessionPath(session, ""),
+			body: struct {
+				Labels map[string]string `json:"labels"`
+			}{labels},
+			timeout: c.Timing.call(), limit: snapshotLimit,
+		}, &struct{}{})
+	})
 	if err != nil {
 		return fmt.Errorf("labelling session %s: %w", session, err)
 	}
 	return nil
 }
 
-// deleteTries is how often a session's deletion is sent when nobody knows what
-// became of it.
-const deleteTries = 2
-
-// DeleteSession deletes a session; one that is not there is deleted.
+// DeleteSession deletes a session; one that is not there is deleted. It is
+// repeated for as long as the server may be away, and once if it broke over it.
 func (c *Client) DeleteSession(ctx context.Context, session string) error {
-	for n := 1; ; n++ {
-		err := c.object(ctx, call{
-			method: http.MethodDelete, path: sessionPath(session, ""),
-			timeout: c.Timing.call(), limit: ackLimit,
-		}, &struct{}{})
-		switch {
-		case err == nil, errors.Is(err, wire.ErrNotFound):
-			return nil
-		case n == deleteTries, !unsure(err), !pause(ctx, orDefault(c.Timing.DeletePause, 100*time.Millisecond)):
-			return fmt.Errorf("deleting session %s: %w", session, err)
+	tried := false
+	err := c.patiently(ctx, func() error {
+		for {
+			err := c.object(ctx, call{
+				method: http.MethodDelete, path: sessionPath(session, ""),
+				timeout: c.Timing.call(), limit: ackLimit,
+			}, &struct{}{})
+			if tried || !unsure(err) || !pause(ctx, orDefault(c.Timing.DeletePause, 100*time.Millisecond)) {
+				return err
+			}
+			tried = true
 		}
+	})
+	if err != nil && !errors.Is(err, wire.ErrNotFound) {
+		return fmt.Errorf("deleting session %s: %w", session, err)
 	}
+	return nil
 }

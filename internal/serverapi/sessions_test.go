@@ -21,6 +21,27 @@ func TestPatchLabels(t *testing.T) {
 	require.JSONEq(t, `{"labels":{"omnigent.subagent.delivered_id":"w"}}`, got.body)
 }
 
+// What may be repeated is, while the server is away for a moment.
+func TestShortCallsAreAskedForAgain(t *testing.T) {
+	for name, do := range map[string]func(*Client) error{
+		"labels":   func(c *Client) error { return c.PatchLabels(t.Context(), "s", nil) },
+		"delete":   func(c *Client) error { return c.DeleteSession(t.Context(), "s") },
+		"children": func(c *Client) error { _, err := c.Children(t.Context(), "s"); return err },
+		"find":     func(c *Client) error { _, _, err := c.FindChild(t.Context(), "s", "a", "b"); return err },
+		"look up": func(c *Client) error {
+			_, err := c.LookUp(t.Context(), "s", "sys_session_get_history", []byte(`{"session_id":"x"}`))
+			return err
+		},
+		"evaluate": func(c *Client) error { _, err := c.Evaluate(t.Context(), "s", []byte("{}")); return err },
+	} {
+		var rec recorder
+		c := rec.serve(t, hangUp, answer(503, asJSON, `{}`), hangUp, answer(200, asJSON, `{"data":[],"result":"POLICY_ACTION_ALLOW"}`))
+		c.Timing.AwayPause, c.Timing.DeletePause = time.Millisecond, time.Millisecond
+		require.NoError(t, do(c), name)
+		require.GreaterOrEqual(t, len(rec.requests()), 4, name)
+	}
+}
+
 func TestDeleteSession(t *testing.T) {
 	var rec recorder
 	c := rec.serve(t, answer(200, asJSON, `{"id":"s","object":"conversation.deleted","deleted":true}`))

@@ -27,8 +27,9 @@ type Timing struct {
 
 	ToolConnect time.Duration // default 10 s
 	Tool        time.Duration // a tool's run, however often it is asked for; default 7260 s
-	ToolAway    time.Duration // how long a tool call waits for a server that is away; default 120 s
-	ToolPause   time.Duration // before it is asked for again, doubling up to 8 times that; default 500 ms
+
+	Away      time.Duration // how long a call that may be repeated waits for a server that is away; default 120 s
+	AwayPause time.Duration // before it is repeated, doubling up to 8 times that; default 500 ms
 }
 
 func orDefault(d, fallback time.Duration) time.Duration {
@@ -38,6 +39,7 @@ func orDefault(d, fallback time.Duration) time.Duration {
 	return fallback
 }
 
+func (t Timing) away() time.Duration           { return orDefault(t.Away, 120*time.Second) }
 func (t Timing) connect() time.Duration        { return orDefault(t.Connect, 5*time.Second) }
 func (t Timing) messageConnect() time.Duration { return orDefault(t.MessageConnect, 30*time.Second) }
 func (t Timing) toolConnect() time.Duration    { return orDefault(t.ToolConnect, 10*time.Second) }

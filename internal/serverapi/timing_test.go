@@ -46,7 +46,7 @@ func TestConnectingHasALimitOfItsOwn(t *testing.T) {
 	base, err := url.Parse("https://" + listener.Addr().String())
 	require.NoError(t, err)
 	const limit = 30 * time.Millisecond
-	c := &Client{BaseURL: base, Timing: Timing{Connect: limit, MessageConnect: 2 * limit, ToolConnect: 3 * limit, ToolAway: time.Millisecond}}
+	c := &Client{BaseURL: base, Timing: Timing{Connect: limit, MessageConnect: 2 * limit, ToolConnect: 3 * limit, Away: time.Millisecond}}
 	_, err = c.Snapshot(t.Context(), "s")
 	require.ErrorContains(t, err, "no connection within 30ms")
 	require.True(t, unsure(err))
@@ -79,7 +79,7 @@ func TestASlowServerEndsTheCall(t *testing.T) {
 	c := serve(t, func(http.ResponseWriter, *http.Request) { <-block })
 	defer close(block)
 	const limit = 20 * time.Millisecond
-	c.Timing = Timing{Snapshot: limit, Items: limit, Store: limit, Children: limit, Call: limit, Message: limit, Tool: limit, DeletePause: 1}
+	c.Timing = Timing{Snapshot: limit, Items: limit, Store: limit, Children: limit, Call: limit, Message: limit, Tool: limit, Away: limit, DeletePause: 1}
 	for name, do := range map[string]func() error{
 		"snapshot":    func() error { _, err := c.Snapshot(t.Context(), "s"); return err },
 		"items":       func() error { _, err := c.Items(t.Context(), "s", "", 1); return err },

@@ -52,44 +52,6 @@ func (c *Client) CallTool(ctx context.Context, session string, call wire.ToolCal
 	return output, nil
 }
 
-// whileAway repeats a call that may be repeated while its answer gets lost, for
-// as long as the server may be away.
-func (c *Client) whileAway(ctx context.Context, try func() error) error {
-	patience := orDefault(c.Timing.ToolAway, 120*time.Second)
-	shortest := orDefault(c.Timing.ToolPause, 500*time.Millisecond)
-	wait, gone := shortest, time.Time{}
-	for {
-		began := time.Now()
-		err := try()
-		switch {
-		case err == nil:
-			return nil
-		case ctx.Err() != nil, !away(err):
-			return err
-		case gone.IsZero(), time.Since(began) > c.Timing.toolConnect():
-			// The first miss; or the call was held, so the server was there.
-			gone, wait = time.Now(), shortest
-		}
-		if time.Since(gone)+wait > patience || !pause(ctx, wait) {
-			return fmt.Errorf("the server is away: %w", err)
-		}
-		wait = min(2*wait, 8*shortest)
-	}
-}
-
-// away reports that the server may be back soon and know the operation.
-func away(err error) bool {
-	var refused *ToolError
-	var status *StatusError
-	switch {
-	case errors.As(err, &refused):
-		return refused.Code == detached
-	case errors.As(err, &status):
-		return status.Status == http.StatusBadGateway || status.Status == http.StatusServiceUnavailable || status.Status == http.StatusGatewayTimeout
-	}
-	return errors.As(err, new(lost))
-}
-
 func (c *Client) tryTool(ctx context.Context, session string, tool wire.ToolCall) (string, error) {
 	type params struct {
 		Name      string          `json:"name"`

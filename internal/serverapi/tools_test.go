@@ -72,7 +72,7 @@ func TestALostToolCallIsAskedForAgain(t *testing.T) {
 	} {
 		var rec recorder
 		c := rec.serve(t, lose, lose, lose, found)
-		c.Timing.ToolPause = time.Millisecond
+		c.Timing.AwayPause = time.Millisecond
 		output, err := c.CallTool(t.Context(), "s", wire.ToolCall{Op: "o", Name: "n", Args: []byte(`{}`)})
 		require.NoError(t, err, name)
 		require.Equal(t, "done", output, name)
@@ -88,7 +88,7 @@ func TestWhatIsSettledIsNotAskedForAgain(t *testing.T) {
 	for _, status := range []int{400, 404, 409, 429, 500} {
 		var rec recorder
 		c := rec.serve(t, answer(status, asJSON, `{}`))
-		c.Timing.ToolPause = time.Millisecond
+		c.Timing.AwayPause = time.Millisecond
 		_, err := c.CallTool(t.Context(), "s", wire.ToolCall{Op: "o", Name: "n"})
 		require.Error(t, err)
 		require.Len(t, rec.requests(), 1, status)
@@ -98,7 +98,7 @@ func TestWhatIsSettledIsNotAskedForAgain(t *testing.T) {
 func TestAServerThatStaysAway(t *testing.T) {
 	var rec recorder
 	c := rec.serve(t, answer(200, asJSON, `{"error":{"code":-32098,"message":"detached"}}`))
-	c.Timing.ToolPause, c.Timing.ToolAway = time.Millisecond, 40*time.Millisecond
+	c.Timing.AwayPause, c.Timing.Away = time.Millisecond, 40*time.Millisecond
 	_, err := c.CallTool(t.Context(), "s", wire.ToolCall{Op: "o", Name: "n"})
 	require.ErrorContains(t, err, "calling tool n for session s: the server is away: detached")
 	require.Greater(t, len(rec.requests()), 2)
@@ -116,7 +116,7 @@ func TestAToolThatRunsLongMayBeCutOften(t *testing.T) {
 		<-time.After(held)
 		hangUp(w, r)
 	})
-	c.Timing = Timing{ToolPause: time.Millisecond, ToolAway: held, ToolConnect: held / 2}
+	c.Timing = Timing{AwayPause: time.Millisecond, Away: held, ToolConnect: held / 2}
 	output, err := c.CallTool(t.Context(), "s", wire.ToolCall{Op: "o", Name: "n"})
 	require.NoError(t, err)
 	require.Equal(t, "done", output)
@@ -128,7 +128,7 @@ func TestAToolCallEndsWithItsContext(t *testing.T) {
 		cancel()
 		hangUp(w, r)
 	})
-	c.Timing.ToolPause = time.Hour
+	c.Timing.AwayPause = time.Hour
 	_, err := c.CallTool(ctx, "s", wire.ToolCall{Op: "o", Name: "n"})
 	require.ErrorIs(t, err, context.Canceled)
 }

@@ -74,7 +74,7 @@ func (m *Manager) adoptOne(ctx context.Context, path string) (*terminal, error) 
 	t.started = true // by its first viewer, or by the one who attaches now, who says so again
 	pane := m.newPane(t, environment(m.cfg.Environ, spec, t.generation))
 	t.back = pane
-	if err := pane.rejoin(ctx, t); err != nil {
+	if err := pane.reconnect(t); err != nil {
 		if errors.Is(err, errGone) {
 			return nil, f.remove()
 		}
@@ -83,9 +83,8 @@ func (m *Manager) adoptOne(ctx context.Context, path string) (*terminal, error) 
 	}
 	shot, _ := os.ReadFile(filepath.Join(path, screenFile)) // a runner that was killed has left none
 	m.serving.Go(func() { m.serve(t) })
-	alive, err := pane.alive(ctx)
-	if err != nil || !alive {
-		return nil, errors.Join(err, m.discard(ctx, t))
+	if alive, err := pane.alive(ctx); err == nil && !alive {
+		return nil, m.discard(ctx, t)
 	}
 	if len(shot) > 0 {
 		t.recallScreen(shot)

@@ -46,6 +46,7 @@ func TestEveryTypedByteArrives(t *testing.T) {
 			"one by one":     split([]byte("\xe9\x6f\xbc\xa2 \xf0\x9f\x99\x82 caf\xe9"), 1),
 			"emoji in parts": {[]byte("a\xf0\x9f"), []byte("\x99\x82b"), []byte("\xe2"), []byte("\x82\xac")},
 			"every byte":     {everyByte()},
+			"T15: a paste":   {[]byte("\x1b[200~one\ntwo\r\n\x1b[20"), []byte("1~")},
 			"a megabyte":     split(big, 60_000),
 			"mixed":          {[]byte("x"), big[:5000], []byte("y"), big[5000:6100], []byte("z"), big[:3]},
 			"at once":        {big},
@@ -81,15 +82,37 @@ func TestEveryPrintedByteArrives(t *testing.T) {
 	want := "caf\xe9 \xe9\x6f\xbc\xa2 \xf0\x9f\x99\x82 \xc3\xbc \xff\xfe end"
 	for _, plain := range []bool{false, true} {
 		m, _ := startManager(t, Config{Plain: plain})
-		script := `read x; printf '<'; `
+		script := `echo ready; read x; printf '<'; `
 		for i := range len(want) {
 			script += fmt.Sprintf(`printf '\%03o'; `, want[i])
 		}
 		made := launch(t, m, shell("a", script+`printf '>'; sleep 1000`))
 		b := look(t, m, made, 80, 24)
+		b.shows(t, "ready")
 		b.keys("\r")
 		eventually(t, func() bool { return bytes.Contains([]byte(b.rawText()), []byte(">")) })
 		require.Contains(t, b.rawText(), "<"+want+">")
+	}
+}
+
+// T30: titles, links and the like are the viewer's; its clipboard only with leave.
+func TestAProgramReadsNoClipboard(t *testing.T) {
+	const kept = "\a\x1b]2;a title\x1b\\\x1b]7;file:///tmp\x1b\\\x1b]8;;https://example.org\x1b\\link\x1b]8;;\x1b\\\x1b]133;A\x1b\\"
+	const write, read = "\x1b]52;c;aGVsbG8=\x1b\\", "\x1b]52;c;?\x1b\\"
+	for _, may := range []bool{false, true} {
+		m, _ := startManager(t, Config{Clipboard: may})
+		script := filepath.Join(t.TempDir(), "output")
+		require.NoError(t, os.WriteFile(script, []byte("<"+kept+write+read+">"), 0o600))
+		made := launch(t, m, shell("a", `echo ready; read x; cat "$1"; sleep 1000`, script))
+		b := look(t, m, made, 80, 24)
+		b.shows(t, "ready")
+		b.keys("\r")
+		b.shows(t, ">")
+		want := "<" + kept
+		if may {
+			want += write
+		}
+		require.Contains(t, b.rawText(), want+">")
 	}
 }
 

@@ -25,6 +25,7 @@ const (
 	noticeReply                    // a command is answered
 	noticeExit                     // tmux lets this client go
 	noticeRenamed
+	noticeWatched // a format that we subscribed to has another value
 	noticeMode
 	noticeLayout
 	noticeBuffer
@@ -72,6 +73,8 @@ func (c *controlParser) line(line []byte) notice {
 		return notice{kind: noticeExit, args: rest}
 	case "%window-renamed":
 		return notice{kind: noticeRenamed, args: rest}
+	case "%subscription-changed":
+		return notice{kind: noticeWatched, args: rest}
 	case "%pane-mode-changed":
 		return notice{kind: noticeMode, args: rest}
 	case "%layout-change":

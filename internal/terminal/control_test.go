@@ -36,8 +36,9 @@ func TestTextInAReplyEndsNothing(t *testing.T) {
 func TestNotices(t *testing.T) {
 	got := feed(&controlParser{}, "%begin 1 2 0", "%end 1 2 0", "%begin 1 3 1", "unknown command: x", "%error 1 3 1",
 		`%output %0 a\015\012\134\033[1m`, "%output %0 ", "%output", "%exit server exited", "%window-renamed @0 ended", "%nonsense", "",
-		"%pane-mode-changed %0", "%layout-change @0 b25f,80x24,0,0,0", "%paste-buffer-changed buffer0", "%session-changed $0 main")
-	kinds := []noticeKind{noticeReply, noticeReply, noticeOutput, noticeOutput, noticeExit, noticeRenamed, noticeMode, noticeLayout, noticeBuffer, noticeSession}
+		"%pane-mode-changed %0", "%layout-change @0 b25f,80x24,0,0,0", "%paste-buffer-changed buffer0", "%session-changed $0 main",
+		"%subscription-changed dead $0 @0 0 %0 : 1")
+	kinds := []noticeKind{noticeReply, noticeReply, noticeOutput, noticeOutput, noticeExit, noticeRenamed, noticeMode, noticeLayout, noticeBuffer, noticeSession, noticeWatched}
 	require.Len(t, got, len(kinds))
 	for i, kind := range kinds {
 		require.Equal(t, kind, got[i].kind, i)

@@ -17,20 +17,25 @@ import (
 // T18: tmux drops what a program prints right before it ends.
 func TestTheLastLineIsAlwaysShown(t *testing.T) {
 	m, book := startManager(t, Config{})
-	for i := range rounds {
-		made := launch(t, m, shell(fmt.Sprint("k", i), `read x; seq 1 200000; echo the end`))
-		b := look(t, m, made, 80, 24)
-		b.keys("\r")
-		require.Equal(t, detachedEnded, b.detached(t))
-		require.Regexp(t, `199999\n200000\nthe end\n*$`, b.text())
-		// The history is there too, in order and without a gap; as much of it as a
-		// viewer on a busy machine can take.
-		lines := strings.Split(strings.TrimRight(b.all(), "\n"), "\n")
-		require.Greater(t, len(lines), 1000)
-		for j := range 1000 {
-			require.Equal(t, fmt.Sprint(200000-j), lines[len(lines)-2-j])
+	t.Run("rounds", func(t *testing.T) {
+		for i := range rounds {
+			t.Run(fmt.Sprint(i), func(t *testing.T) {
+				t.Parallel()
+				made := launch(t, m, shell(fmt.Sprint("k", i), `read x; seq 1 200000; echo the end`))
+				b := look(t, m, made, 80, 24)
+				b.keys("\r")
+				require.Equal(t, detachedEnded, b.detached(t))
+				require.Regexp(t, `199999\n200000\nthe end\n*$`, b.text())
+				// The history is there too, in order and without a gap; as much of it
+				// as a viewer on a busy machine can take.
+				lines := strings.Split(strings.TrimRight(b.all(), "\n"), "\n")
+				require.Greater(t, len(lines), 1000)
+				for j := range 1000 {
+					require.Equal(t, fmt.Sprint(200000-j), lines[len(lines)-2-j])
+				}
+			})
 		}
-	}
+	})
 	eventually(t, func() bool { return len(book.of("exited")) == rounds })
 }
 
@@ -62,6 +67,16 @@ func TestAnExitIsTold(t *testing.T) {
 			})
 		}
 	}
+}
+
+// tmux may be late to run its hook, or never do; we find the end all the same.
+func TestAnEndIsFoundWithoutTheHook(t *testing.T) {
+	m, book := startManager(t, Config{})
+	made := launch(t, m, shell("a", "echo ready; read x; exit 7"))
+	tmuxSays(t, made, "set-hook", "-uw", "-t", "main", "pane-died")
+	require.NoError(t, m.Type(context.Background(), "s1", made.ID(), "", []string{"Enter"}))
+	eventually(t, func() bool { return len(book.of("exited")) == 1 })
+	require.Equal(t, 7, book.of("exited")[0].Exit.Status)
 }
 
 func TestAProgramThatEndsAtOnceFailsTheLaunch(t *testing.T) {

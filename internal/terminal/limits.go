@@ -10,13 +10,10 @@ const (
 	closeLimit = 5 * time.Second
 	// stopGrace is how long a tmux client may take to go when it was told to.
 	stopGrace = 2 * time.Second
-	// recheckEvery is how often a terminal is asked whether its program lives,
-	// in case the notice of its end got lost. It costs no process.
-	recheckEvery = 5 * time.Second
 	// reapLimit is how long tmux may take to learn how a program ended, when it
 	// has seen that it did; between two looks, reapEvery.
-	reapLimit = 100 * time.Millisecond
-	reapEvery = 10 * time.Millisecond
+	reapLimit = 2 * time.Second
+	reapEvery = 20 * time.Millisecond
 	// strikes is how often in a row tmux must be unreachable, without saying
 	// why, until a terminal is given up (terminals.md T33); between, strikeEvery.
 	strikes     = 3

@@ -2,4 +2,7 @@
 
 package terminal
 
-const rounds = 20
+const (
+	rounds    = 20
+	idleShare = 0.01 // of a processor
+)

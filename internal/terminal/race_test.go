@@ -2,5 +2,9 @@
 
 package terminal
 
-// rounds is fewer where everything takes ten times as long.
-const rounds = 4
+// Where everything takes ten times as long, rounds are fewer and an idle
+// processor is a busier one.
+const (
+	rounds    = 4
+	idleShare = 0.2
+)

@@ -66,7 +66,7 @@ func TestFullScreenProgramsComeBack(t *testing.T) {
 		"vim":  {"vim", "-u", "NONE", "-N", file},
 		"less": {"less", file},
 	} {
-		if _, err := exec.LookPath(argv[0]); err != nil {
+		if _, err := exec.LookPath(argv[0]); err != nil && os.Getenv("CI") == "" {
 			t.Logf("%s is not installed", name)
 			continue
 		}

@@ -4,10 +4,6 @@ package terminal
 
 import (
 	"context"
-	"fmt"
-	"os"
-	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -55,60 +51,6 @@ func TestAViewerThatComesBackIsPainted(t *testing.T) {
 		eventually(t, func() bool { return strings.Count(one.all(), "\n") > 1000 })
 	}
 	eventually(t, func() bool { return strings.HasSuffix(b.all(), slow.all()) })
-}
-
-// A flood with a viewer of 10 KB/s: memory stays flat, another terminal's echo
-// stays quick, ^C works, and the last screen is right.
-func TestAFloodIsNobodysProblem(t *testing.T) {
-	m, _ := startManager(t, Config{})
-	flood := launch(t, m, shell("flood", `trap 'stop=1' INT; read x; yes abcdefghij; echo; echo stopped; sleep 1000`))
-	quiet := launch(t, m, shell("quiet", `stty -echo; while read x; do echo "got $x"; done`))
-	slow := look(t, m, flood, 80, 24, reading(10<<10))
-	other := look(t, m, quiet, 80, 24)
-	echo := func(i int) time.Duration {
-		began := time.Now()
-		other.keys(fmt.Sprintf("%d\r", i))
-		other.shows(t, fmt.Sprintf("got %d\n", i))
-		return time.Since(began)
-	}
-	echo(0)
-	before := resident(t)
-	slow.keys("\r")
-	slow.shows(t, "abcdefghij")
-	var echoes []time.Duration
-	for i := 1; i <= 200; i++ {
-		echoes = append(echoes, echo(i))
-	}
-	slices.Sort(echoes)
-	t.Logf("echo beside a flood: p50 %v, p99 %v", echoes[100], echoes[197])
-	after := resident(t)
-	t.Logf("memory: %d KiB before, %d KiB after", before>>10, after>>10)
-	require.Less(t, after, before+64<<20)
-	slow.keys("\x03")
-	other.keys("bye\r")
-	eventually(t, func() bool {
-		text, err := m.Screen(context.Background(), "s1", flood.ID(), 0)
-		return err == nil && strings.Contains(text, "stopped")
-	})
-	slow.shows(t, "stopped")
-	text, err := m.Screen(context.Background(), "s1", flood.ID(), 0)
-	require.NoError(t, err)
-	eventually(t, func() bool { return slow.text() == text })
-}
-
-// resident is what the process has in memory.
-func resident(t *testing.T) int {
-	runtime.GC()
-	data, err := os.ReadFile("/proc/self/statm")
-	if err != nil {
-		var stats runtime.MemStats
-		runtime.ReadMemStats(&stats)
-		return int(stats.HeapInuse)
-	}
-	var total, set int
-	_, err = fmt.Sscan(string(data), &total, &set)
-	require.NoError(t, err)
-	return set * os.Getpagesize()
 }
 
 // T24: a long history comes after the first picture.

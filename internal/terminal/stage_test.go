@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -79,6 +80,7 @@ func startLimited(t *testing.T, cfg Config, lim limits) (*Manager, *newsBook) {
 	if cfg.Dir == "" {
 		cfg.Dir = shortDir(t)
 	}
+	cfg.Log = slog.New(slog.NewTextHandler(t.Output(), nil))
 	m, err := newManager(cfg, lim)
 	require.NoError(t, err)
 	book := &newsBook{}

@@ -115,10 +115,7 @@ func (p *tmuxPane) rejoin(ctx context.Context, s sink) error {
 		client.hangUp()
 	}
 	p.mu.Unlock()
-	select {
-	case p.look <- struct{}{}: // it may have died in between
-	default:
-	}
+	signal(p.look) // it may have died in between
 	p.inMode.Store(true)
 	_, err = client.send(func(answers []reply) {
 		now, err := paintPicture(answers)

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -81,6 +82,7 @@ func (p *tmuxPane) follow(client *controlClient, s sink) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var watching sync.WaitGroup
 	watching.Go(func() { p.watch(ctx, client, s) })
+	_, _ = client.send(nil, `refresh-client -B "dead:%*:#{pane_dead}"`) // one that has ended is found out below
 	for {
 		n, err := client.next()
 		if err != nil {
@@ -90,9 +92,10 @@ func (p *tmuxPane) follow(client *controlClient, s sink) {
 		case noticeOutput:
 			s.printed(n.data)
 		case noticeRenamed:
-			select {
-			case p.look <- struct{}{}:
-			default: // a look is owed already
+			signal(p.look)
+		case noticeWatched:
+			if bytes.HasSuffix(n.args, []byte(": 1")) {
+				signal(p.look)
 			}
 		case noticeMode:
 			p.inMode.Store(true)
@@ -126,20 +129,26 @@ func (p *tmuxPane) askSize(client *controlClient, s sink) {
 }
 
 // watch looks for the end of the program. tmux keeps the pane of a dead program,
-// and no control client is told, so our hook renames the window; and a look now
-// and then finds an end whose notice was lost.
+// and no control client is told, so our hook renames the window. tmux 3.3 does not
+// run the hook as long as it has not waited for its child, which may take it
+// seconds; so we also subscribe to whether the pane is dead, which tmux looks at
+// each second.
 func (p *tmuxPane) watch(ctx context.Context, client *controlClient, s sink) {
-	again := time.NewTicker(recheckEvery)
-	defer again.Stop()
+	var again <-chan time.Time
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-p.look:
-		case <-again.C:
+		case <-again:
 		}
-		if p.settle(ctx, client, s) {
+		over, err := p.settle(ctx, client, s)
+		if over {
 			return
+		}
+		again = nil
+		if err != nil {
+			again = time.After(strikeEvery)
 		}
 	}
 }
@@ -147,12 +156,12 @@ func (p *tmuxPane) watch(ctx context.Context, client *controlClient, s sink) {
 // settle finds out whether the program has ended, and if so how, and what its
 // last screen is. tmux drops output of a program that ends right after it, but
 // its own screen has it (T18).
-func (p *tmuxPane) settle(ctx context.Context, client *controlClient, s sink) bool {
+func (p *tmuxPane) settle(ctx context.Context, client *controlClient, s sink) (over bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, commandLimit)
 	defer cancel()
 	dead, exit, known, err := p.status(ctx, client)
 	if err != nil || !dead {
-		return false // the next look asks again
+		return false, err
 	}
 	for deadline := time.Now().Add(reapLimit); !known && time.Now().Before(deadline); {
 		// tmux has not waited for its child yet; a job of its own makes it do so.
@@ -183,7 +192,7 @@ func (p *tmuxPane) settle(ctx context.Context, client *controlClient, s sink) bo
 	p.exit = &exit
 	p.mu.Unlock()
 	client.hangUp()
-	return true
+	return true, nil
 }
 
 // status asks whether the program lives, and if not how it ended; known is false
@@ -206,16 +215,17 @@ func (p *tmuxPane) status(ctx context.Context, client *controlClient) (dead bool
 }
 
 func (p *tmuxPane) alive(ctx context.Context) (bool, error) {
-	client := p.current()
-	dead, _, _, err := p.status(ctx, client)
+	dead, _, _, err := p.status(ctx, p.current())
 	if errors.Is(err, errGone) {
-		return false, nil
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.exit != nil {
+			return false, nil
+		}
+		return false, err // only this client has gone, as far as we know (T33)
 	}
 	if dead {
-		select {
-		case p.look <- struct{}{}:
-		default:
-		}
+		signal(p.look)
 	}
 	return err == nil && !dead, err
 }
@@ -381,6 +391,9 @@ func (p *tmuxPane) command(ctx context.Context, args ...string) *exec.Cmd {
 func (p *tmuxPane) kill(ctx context.Context) error {
 	defer p.stop(false).hangUp()
 	if _, err := os.Lstat(p.socket); errors.Is(err, os.ErrNotExist) {
+		// There is no server, or somebody has cleared its socket away; then it still
+		// hears the client that it has.
+		_, _ = p.current().send(nil, "kill-server")
 		return nil
 	}
 	out, err := p.command(ctx, "kill-server").CombinedOutput()

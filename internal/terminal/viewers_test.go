@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -87,6 +88,20 @@ func TestTheLastTypistOwnsTheSize(t *testing.T) {
 	require.Equal(t, "60x20", tmuxSays(t, made, "display-message", "-p", "-t", "main", "#{window_width}x#{window_height}"))
 }
 
+// T25: whoever typed last and is silent since, or not there any more without
+// anybody's knowledge, keeps the size for a while only.
+func TestASilentTypistLosesTheSize(t *testing.T) {
+	lim := defaultLimits()
+	lim.resizeQuiet = time.Nanosecond
+	m, _ := startLimited(t, Config{}, lim)
+	made := launch(t, m, shell("a", sizes))
+	a := look(t, m, made, 100, 30)
+	a.keys("from a\r")
+	a.shows(t, "got from a")
+	b := look(t, m, made, 60, 20)
+	b.shows(t, "20 60")
+}
+
 func TestSizesThatAreNone(t *testing.T) {
 	for text, want := range map[string][2]int{
 		`{"type":"resize","cols":80,"rows":24}`:       {80, 24},
@@ -120,6 +135,8 @@ func TestAStormOfSizesEndsWithTheLast(t *testing.T) {
 	b.resize(77, 33)
 	b.shows(t, "33 77")
 	require.Less(t, strings.Count(b.all(), "\n"), 200)
+	b.resize(1_000_000, 1_000_000) // T10
+	b.shows(t, "500 1000")
 }
 
 // T11: no byte of a viewer that only reads reaches the program, and none makes

@@ -234,7 +234,6 @@ func (c *Core) onSnapshotRead(ev SnapshotRead) {
 	c.resumeOps(s.id, false)
 	c.resumeSends(s)
 	c.wakeStranded(s)
-	c.answerSkills(s)
 	c.answerInit(s)
 	c.advance(s)
 }
@@ -263,7 +262,6 @@ func (c *Core) onSpecRead(ev SpecRead) {
 		return
 	}
 	defer c.resumeSends(s) // an agent that cannot be used is an answer, too
-	c.answerSkills(s)
 	c.answerInit(s)
 	c.advance(s)
 }
@@ -276,7 +274,6 @@ func (c *Core) identityFailed(s *session, err error) {
 	c.deferVerdict(s)
 	c.refuseInit(s, 503, "spec_resolver_failed", "The server could not say which agent this session runs.")
 	c.failSends(s, err)
-	c.refuseSkills(s, 503, "spec_resolver_failed", "The server could not say which agent this session runs.")
 	var accepted []string
 	for _, q := range s.Queued {
 		if !q.Scanned {

@@ -104,7 +104,7 @@ func (c *Core) onRequestGone(ev RequestGone) {
 			s.closing.reqs = slices.DeleteFunc(s.closing.reqs, func(r Req) bool { return r == ev.Req })
 		}
 		c.readerGone(s, ev.Req)
-		s.skillAsks = slices.DeleteFunc(s.skillAsks, func(ask ResolveSkill) bool { return ask.Req == ev.Req })
+		s.askerGone(ev.Req)
 	}
 }
 
@@ -141,7 +141,7 @@ func (c *Core) bury(s *session) {
 		c.graves = c.graves[1:]
 	}
 	for _, kid := range c.kids(s.id) {
-		c.recordChild(kid, childState{Receipt: kid.Child.Receipt})
+		c.recordChild(kid, childState{owed: kid.Child.owed})
 	}
 	for _, other := range c.all() {
 		if other.Rail != nil && other.Rail.Parent == s.id {
@@ -158,6 +158,9 @@ func (c *Core) bury(s *session) {
 	}
 	var calls []Req
 	for _, send := range s.sends {
+		if kid := c.sessions[send.child]; kid != nil {
+			c.stamped(kid, nil)
+		}
 		calls = append(calls, send.reqs...)
 	}
 	for _, spawn := range s.spawns {
@@ -239,7 +242,6 @@ func (c *Core) finishClosing(s *session) {
 		c.releaseWaiters(s)
 		c.deferVerdict(s)
 		c.refuseInit(s, 404, "not_found", "The session was deleted.")
-		c.refuseSkills(s, 404, "not_found", "The session was deleted.")
 		c.dropOps(s.id)
 		c.bury(s)
 		c.record(wire.Record{Kind: wire.RecGone, Session: s.id})

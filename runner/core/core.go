@@ -198,11 +198,11 @@ func (c *Core) stale(ev Event) bool {
 	case HarnessClosed:
 		return c.sessions[ev.Session] == nil
 	case Evaluated:
-		return c.sessions[ev.Session] == nil
+		return c.bygone(ev.Session, ev.Life)
 	case LabelsPatched:
 		return c.sessions[ev.Session] == nil
 	case WakePosted:
-		return c.sessions[ev.Session] == nil
+		return c.bygone(ev.Session, ev.Life)
 	case ChildrenRead:
 		return c.sessions[ev.Session] == nil
 	case TextRead:
@@ -247,6 +247,16 @@ func (c *Core) stale(ev Event) bool {
 	return false
 }
 
+// bygone tells whether an answer was asked for before the session was deleted,
+// of which only the name is used again.
+func (c *Core) bygone(session string, life uint64) bool {
+	s := c.sessions[session]
+	return s == nil || s.life() != life
+}
+
+// life is that of the session among all that bore its name.
+func (s *session) life() uint64 { return s.gen >> lifeBits }
+
 // outdated tells whether an answer was asked for under older caches.
 func (c *Core) outdated(session string, gen uint64) bool {
 	s := c.sessions[session]
@@ -262,13 +272,16 @@ func (c *Core) current(session, turn string) bool {
 	return s != nil && s.live && s.Open != nil && s.Open.ID == turn
 }
 
+// lifeBits is where in a generation the count of lives begins.
+const lifeBits = 32
+
 // session returns the session, making it on first touch: events may come
 // before any init (sessions.md 14, trap 2).
 func (c *Core) session(id string) *session {
 	s := c.sessions[id]
 	if s == nil {
 		s = newSession(id)
-		s.gen = c.lives << 32
+		s.gen = c.lives << lifeBits
 		c.sessions[id] = s
 	}
 	return s

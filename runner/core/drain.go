@@ -13,6 +13,7 @@ import (
 // Evaluate asks for Evaluated: may this result be shown to the parent?
 type Evaluate struct {
 	Session string
+	Life    uint64
 	Result  int // its place in the inbox
 	Event   json.RawMessage
 }
@@ -20,6 +21,7 @@ type Evaluate struct {
 // Evaluated answers Evaluate.
 type Evaluated struct {
 	Session string
+	Life    uint64
 	Result  int
 	Action  string // POLICY_ACTION_...
 	Reason  string
@@ -27,32 +29,8 @@ type Evaluated struct {
 	Err     error
 }
 
-// PatchLabels asks for LabelsPatched.
-type PatchLabels struct {
-	Session string
-	Labels  map[string]string
-}
-
-// LabelsPatched answers PatchLabels.
-type LabelsPatched struct {
-	Session string
-	Labels  map[string]string
-	Err     error
-}
-
-func (Evaluated) event()     {}
-func (LabelsPatched) event() {}
-func (Evaluate) effect()     {}
-func (PatchLabels) effect()  {}
-
-// The labels by which a result survives without a journal
-// (subagents-catchup.md 16).
-const (
-	labelDispatch  = "omnigent.subagent.dispatch_id"
-	labelDelivered = "omnigent.subagent.delivered_id"
-	labelWrapper   = "omnigent.wrapper"
-	labelClosed    = "omnigent.closed"
-)
+func (Evaluated) event() {}
+func (Evaluate) effect() {}
 
 // outputLimit is how much of a result is shown, in characters.
 const outputLimit = 12_000
@@ -78,7 +56,7 @@ func (c *Core) readInbox(s *session) {
 		s.reading = &reading{call: call, items: slices.Clone(s.Inbox.Queue), verdicts: map[int]Evaluated{}}
 		for _, r := range s.reading.items {
 			if r.Status != workCancelled {
-				c.effect(Evaluate{Session: s.id, Result: r.N, Event: policyEvent(r)})
+				c.effect(Evaluate{Session: s.id, Life: s.life(), Result: r.N, Event: policyEvent(r)})
 			}
 		}
 		c.finishReading(s)
@@ -141,29 +119,21 @@ func (c *Core) finishReading(s *session) {
 // and has the server note the receipt.
 func (c *Core) retire(r result) {
 	kid := c.sessions[r.Child]
-	if kid == nil || r.Guess {
-		return // what the child really did may still be told
+	if kid == nil || r.Shown || r.Guess {
+		return // it is known to be read; or what the child really did may still be told
+	}
+	if d := kid.Child.Drained; d != "" && d != r.WorkID {
+		return // a later result of it was read before: that receipt stands
 	}
 	next := kid.Child
 	if next.Work != nil && next.Work.ID == r.WorkID {
+		next.owed = owed{Receipt: r.WorkID, Both: next.Work.Unstamped}
 		next.Work, next.Drained = nil, r.WorkID
+	} else if !next.Both {
+		next.owed = owed{Receipt: r.WorkID}
 	}
-	next.Receipt = r.WorkID
 	c.recordChild(kid, next)
-	c.effect(PatchLabels{Session: kid.id, Labels: map[string]string{labelDelivered: r.WorkID}})
-}
-
-func (c *Core) onLabelsPatched(ev LabelsPatched) {
-	s := c.sessions[ev.Session]
-	if id := ev.Labels[labelDelivered]; id != "" && id == s.Child.Receipt {
-		if ev.Err != nil {
-			c.log(s, Warn, "the server has no receipt of a result that was read", ev.Err)
-			return // written again at the next start
-		}
-		next := s.Child
-		next.Receipt = ""
-		c.recordChild(s, next)
-	}
+	c.patch(kid, next.labels())
 }
 
 // verdicts are the policies' words that are known; any other says nothing.
@@ -172,15 +142,11 @@ var verdicts = []string{"POLICY_ACTION_ALLOW", "POLICY_ACTION_UNSPECIFIED", "POL
 // show renders a result, and tells whether it is shown for good: a policy that
 // could not be asked shows nothing and keeps it.
 func (r result) show(v Evaluated) (text string, final bool) {
-	who := r.Agent
-	if r.Title != "" {
-		who += ":" + r.Title
-	}
-	out := r.Output
+	head, out := r.head(), r.Output
 	if r.Status != workCancelled {
 		switch {
 		case v.Err != nil || !slices.Contains(verdicts, v.Action):
-			return fmt.Sprintf("[System: sub-agent task %s %s — %s: policy evaluation failed]", r.Child, r.Status, who), false
+			return head + ": policy evaluation failed]", false
 		case v.Action == "POLICY_ACTION_DENY" || v.Action == "POLICY_ACTION_ASK":
 			out = fmt.Sprintf("[Result suppressed by policy: %s]", first(v.Reason, "no reason given"))
 		case len(v.Data) > 0 && string(v.Data) != "null":
@@ -190,7 +156,6 @@ func (r result) show(v Evaluated) (text string, final bool) {
 		}
 	}
 	out = cut(out)
-	head := fmt.Sprintf("[System: sub-agent task %s %s — %s", r.Child, r.Status, who)
 	switch {
 	case r.Status == workCancelled && out == "":
 		return head + "]", true
@@ -202,6 +167,34 @@ func (r result) show(v Evaluated) (text string, final bool) {
 		return head + " produced no output]", true
 	}
 	return head + " returned: " + out + "]", true
+}
+
+// head says whose result it is, how the child ended, and whether it was shown
+// before.
+func (r result) head() string {
+	who, mark := r.Agent, ""
+	if r.Title != "" {
+		who += ":" + r.Title
+	}
+	if r.Shown {
+		mark = " (shown before)"
+	}
+	return fmt.Sprintf("[System: sub-agent task %s %s%s — %s", r.Child, r.Status, mark, who)
+}
+
+// returnTaken puts back, marked, what a turn has read that this runner's death
+// cut off: whoever read it may have done nothing about it.
+func (c *Core) returnTaken(s *session) {
+	if len(s.Inbox.Taken) > 0 {
+		c.record(wire.Record{Kind: wire.RecReturned, Session: s.id})
+	}
+}
+
+func (s *session) applyReturned() {
+	for i := range s.Inbox.Taken {
+		s.Inbox.Taken[i].Shown = true
+	}
+	s.Inbox.Queue, s.Inbox.Taken = append(s.Inbox.Taken, s.Inbox.Queue...), nil
 }
 
 // cut shortens a long output, and says how to read the rest.

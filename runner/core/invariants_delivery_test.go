@@ -30,19 +30,13 @@ import (
 type deliveryChecks struct {
 	payloads map[string][]result // work -> what was queued
 	retired  map[string]bool     // works whose result was read for good
-	steered  map[string][]string // child -> works that began before their stamp
-	blind    map[string]bool     // children whose entry was made while their labels could not be read
+	// forgotten are the dispatches that a journal which is lost knew of: nobody
+	// can tell any more whether their tasks were sent.
+	forgotten map[string]bool
 }
 
 func newDeliveryChecks() deliveryChecks {
-	return deliveryChecks{payloads: map[string][]result{}, retired: map[string]bool{}, steered: map[string][]string{}, blind: map[string]bool{}}
-}
-
-// unstamped tells whether the server never heard of a work that began with a
-// message into a turn: its labels tell of an older one then, which may come again.
-func (w *world) unstamped(child string) bool {
-	stamps := w.server.sessions[child].stamps
-	return slices.ContainsFunc(w.steered[child], func(id string) bool { return !stamps[id] })
+	return deliveryChecks{payloads: map[string][]result{}, retired: map[string]bool{}, forgotten: map[string]bool{}}
 }
 
 func rank(s workState) int {
@@ -53,16 +47,15 @@ func rank(s workState) int {
 func (w *world) childChanges(ev Event, child string, old, next childState) {
 	w.must(next.Work == nil || next.Drained == "", "I9", "%s has work and was read: %+v", child, next)
 	was, is := old.Work, next.Work
-	if is != nil && is.State == workStamped && !w.server.sessions[child].stamps[is.ID] {
-		w.steered[child] = append(slices.Clone(w.steered[child]), is.ID)
-	}
 	if is != nil {
 		w.must(is.Parent != child, "I9", "%s is its own parent", child)
 	}
 	if was == nil {
-		read, ok := ev.(SnapshotRead)
-		w.blind[child] = w.blind[child] || ok && read.Err != nil
 		return
+	}
+	if _, adopted := ev.(TextRead); adopted && is != nil && is.State.terminal() {
+		known := !w.forgotten[is.ID] && !w.deleted[is.Parent]
+		w.must(w.server.sessions[child].begun[is.ID] || !known, "I3", "%s of %s ends with an older text, and was never sent", is.ID, child)
 	}
 	switch {
 	case was.Delivered && is == nil:
@@ -94,13 +87,10 @@ func (w *world) resultQueued(parent string, res result) {
 	w.must(w.lied[res.Child] || truth != nil && truth.parent == parent, "I6", "%s is told of the end of %s, a child of %q", parent, res.Child, truth.parent)
 	w.must(w.lied[res.Child] || !strings.HasSuffix(truth.wrapper, "-ui-subagent"), "I6", "the end of the inner child %s is delivered", res.Child)
 	kid := w.kids[res.Child]
-	w.must(kid.Drained == "" && !w.retired[res.WorkID] || w.unstamped(res.Child), "I8", "%s of %s was read, and comes again", res.WorkID, res.Child)
+	w.must(kid.Drained == "" && !w.retired[res.WorkID], "I8", "%s of %s was read, and comes again", res.WorkID, res.Child)
 	work := kid.Work
 	w.must(work != nil && work.ID == res.WorkID && work.State == res.Status && work.Output == res.Output, "I7", "%+v is told as %+v", work, res)
 	before := w.payloads[res.WorkID]
-	if w.unstamped(res.Child) {
-		before = nil
-	}
 	switch len(before) {
 	case 0:
 		w.must(true, "I3", "")

@@ -1,10 +1,10 @@
 package core
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/outrunner/outrunner/runner/wire"
 )
@@ -63,6 +63,9 @@ func (w *world) wiped() {
 	lied := w.lied
 	w.checks = newChecks()
 	w.lied = lied
+	for _, s := range w.server.sessions {
+		w.forgotten[s.labels[labelDispatch]] = true
+	}
 }
 
 // before sees an event before the core does.
@@ -80,6 +83,7 @@ func (w *world) batch(ev Event, records []wire.Record) {
 
 // observe sees each record, in order.
 func (w *world) observe(ev Event, r wire.Record) {
+	w.tally.hit("record " + string(r.Kind))
 	switch r.Kind {
 	case wire.RecChild:
 		var next childState
@@ -96,6 +100,8 @@ func (w *world) observe(ev Event, r wire.Record) {
 		w.decode(r.State, &d)
 		w.drains(r.Session, d)
 		w.inbox[r.Session] = slices.DeleteFunc(slices.Clone(w.inbox[r.Session]), func(res result) bool { return slices.Contains(d.Taken, res.N) })
+	case wire.RecReturned:
+		w.returned(ev, r.Session)
 	case wire.RecRail:
 		var line *rail
 		w.decode(r.State, &line)
@@ -107,9 +113,13 @@ func (w *world) observe(ev Event, r wire.Record) {
 		}
 	case wire.RecOpened:
 		w.turns[r.Turn] = r
+		w.turnsOfParents(r)
 	case wire.RecEnded:
 		w.ended[r.Turn] = true
 		w.ends(r)
+		w.turnsOfParents(r)
+	case wire.RecTook:
+		w.joins(ev, r)
 	case wire.RecGone:
 		w.goes(r.Session)
 	case wire.RecIdentity, wire.RecCursor, wire.RecItem:
@@ -135,7 +145,7 @@ func (w *world) effect(ev Event, e Effect) {
 	case CloseHarness:
 		w.closes(ev, e)
 	case Publish:
-		if strings.Contains(string(e.Event), "session.child_session.updated") {
+		if bytes.Contains(e.Event, []byte(`"session.child_session.updated"`)) {
 			w.tellsParent(e)
 		}
 		if e.Covers != "" {

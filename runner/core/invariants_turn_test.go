@@ -2,6 +2,7 @@ package core
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/outrunner/outrunner/runner/wire"
 )
@@ -90,7 +91,7 @@ func (w *world) cursorMoves(ev Scanned, r wire.Record) {
 	for n, it := range ev.Items {
 		later := ev.Items[n:]
 		answered := slices.ContainsFunc(later, func(o wire.Item) bool { return isAnswerOf(o) && !s.isOurs(o) })
-		marker := wire.Text(it.Content) == "[System: interrupted]"
+		marker := isMarker(it)
 		if isUser(it) && !answered && !marker {
 			w.must(s.isQueued(it.ID) || s.isNamed(it.ID) || w.outcomes[it.ID] > 0, "I14", "the cursor of %s passes %s", r.Session, it.ID)
 		}
@@ -117,6 +118,10 @@ func (w *world) answeredElsewhere(session, item string) bool {
 	s, live := w.server.sessions[session], w.core.sessions[session]
 	at := s.position(item)
 	return at >= 0 && slices.ContainsFunc(s.items[at:], func(it wire.Item) bool { return isAnswerOf(it) && !live.isOurs(it) })
+}
+
+func isMarker(it wire.Item) bool {
+	return strings.HasPrefix(wire.Text(it.Content), "[System: interrupted]")
 }
 
 func isAnswerOf(it wire.Item) bool {

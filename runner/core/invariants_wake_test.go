@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/outrunner/outrunner/runner/wire"
 )
 
 // I10: a payload is queued before its wake, the notice counts what waits, and a
@@ -15,7 +17,8 @@ import (
 // or the last attempt failed, or the same words were delivered before.
 //
 // I12: a reading conserves results: each is shown for good or kept, once; what a
-// policy refused, or could not judge, is never shown.
+// policy refused, or could not judge, is never shown. What a turn has read that
+// was cut off by the runner's death is there once more, marked.
 //
 // An operation that was answered is answered the same again ("again").
 type wakeChecks struct {
@@ -27,14 +30,38 @@ type wakeChecks struct {
 	queuedAt map[string]map[int]int    // parent -> result -> when
 	verdicts map[string]map[int]string // parent -> result -> the policy's word, with its data
 	taken    map[string]map[int]bool
-	answers  map[string]string // parent + operation -> what it was told
+	byTurn   map[string][]result // parent whose turn is open -> what was read since it opened
+	answers  map[string]string   // parent + operation -> what it was told
 }
 
 func newWakeChecks() wakeChecks {
 	return wakeChecks{
 		waking: map[string]int{}, toldAt: map[string]int{}, turnAt: map[string]int{}, failed: map[string]bool{},
-		queuedAt: map[string]map[int]int{}, verdicts: map[string]map[int]string{}, taken: map[string]map[int]bool{}, answers: map[string]string{},
+		queuedAt: map[string]map[int]int{}, verdicts: map[string]map[int]string{}, taken: map[string]map[int]bool{}, byTurn: map[string][]result{}, answers: map[string]string{},
 	}
+}
+
+// turnsOfParents notes which turn reads: it may be cut off.
+func (w *world) turnsOfParents(r wire.Record) {
+	if r.Kind == wire.RecOpened {
+		w.byTurn[r.Session] = []result{}
+	} else {
+		delete(w.byTurn, r.Session)
+	}
+}
+
+// returned puts back what a turn has read that was cut off.
+func (w *world) returned(ev Event, parent string) {
+	_, first := ev.(Restored)
+	back := w.byTurn[parent]
+	w.must(first && len(back) > 0, "I12", "what nobody took from %s is there again in %T", parent, ev)
+	for n := range back {
+		back[n].Shown = true
+		delete(w.taken[parent], back[n].N)
+		w.queuedAt[parent][back[n].N] = w.clock
+	}
+	w.inbox[parent] = append(back, w.inbox[parent]...)
+	w.byTurn[parent] = []result{}
 }
 
 func (w *world) wakeBooted() {
@@ -46,12 +73,18 @@ func (w *world) wakeBefore(ev Event) {
 	w.clock++
 	switch ev := ev.(type) {
 	case WakePosted:
+		if w.bygone(ev.Session, ev.Life) {
+			break
+		}
 		if ev.Err == nil {
 			w.toldAt[ev.Session] = max(w.toldAt[ev.Session], w.waking[ev.Session])
 		}
 		w.failed[ev.Session] = ev.Err != nil
 		delete(w.waking, ev.Session)
 	case Evaluated:
+		if w.bygone(ev.Session, ev.Life) {
+			break
+		}
 		if w.verdicts[ev.Session] == nil {
 			w.verdicts[ev.Session] = map[int]string{}
 		}
@@ -66,6 +99,12 @@ func (w *world) wakeBefore(ev Event) {
 		}
 		w.verdicts[ev.Session][ev.Result] = word
 	}
+}
+
+// bygone tells whether a session was deleted since it was asked for an answer.
+func (w *world) bygone(session string, life uint64) bool {
+	s := w.core.sessions[session]
+	return s == nil || s.life() != life
 }
 
 func (w *world) queued(parent string, res result) {
@@ -110,6 +149,8 @@ func (w *world) drains(parent string, d drained) {
 		case !taken:
 			w.must(!unique || !shown, "I12", "%s shows %q and keeps it", parent, res.Output)
 			continue
+		case res.Shown && !strings.Contains(d.Text, shownBefore(res)):
+			w.must(false, "I12", "%s takes %q again, and is not told so", parent, res.Output)
 		case res.Status == workCancelled:
 			w.must(shown, "I12", "%s takes the cancelled %q and does not show it", parent, res.Output)
 		case word == "ERR" || word == "":
@@ -126,6 +167,12 @@ func (w *world) drains(parent string, d drained) {
 		}
 		w.must(!w.taken[parent][res.N], "I12", "%s takes %d twice", parent, res.N)
 		w.taken[parent][res.N] = true
+		if res.Shown {
+			w.tally.hit("row what was read by a turn that was cut off is read again")
+		}
+		if took, open := w.byTurn[parent]; open {
+			w.byTurn[parent] = append(took, res)
+		}
 		if _, there := w.kids[res.Child]; there && !res.Guess {
 			w.retired[res.WorkID] = true
 		}
@@ -134,6 +181,11 @@ func (w *world) drains(parent string, d drained) {
 		there := slices.ContainsFunc(w.inbox[parent], func(res result) bool { return res.N == n })
 		w.must(there, "I12", "%s takes %d, which is not there", parent, n)
 	}
+}
+
+// shownBefore is what marks a result that is shown again.
+func shownBefore(res result) string {
+	return fmt.Sprintf("sub-agent task %s %s (shown before)", res.Child, res.Status)
 }
 
 // heard checks what a reader is answered.

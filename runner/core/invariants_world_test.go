@@ -62,6 +62,7 @@ func (w *world) goes(id string) {
 	delete(w.cursors, id)
 	delete(w.queuedAt, id)
 	delete(w.taken, id)
+	delete(w.byTurn, id)
 	delete(w.edges, id)
 	delete(w.asking, id)
 	delete(w.waking, id)
@@ -154,7 +155,7 @@ func (w *world) noDispatchIsLost() {
 		d := s.labels[labelDispatch]
 		p := w.server.sessions[s.parent]
 		if d == "" || s.gone || p == nil || p.gone || p.foreign || w.deleted[p.id] || s.foreign || strings.HasSuffix(s.wrapper, "-ui-subagent") ||
-			w.lied[id] || w.lied[p.id] || w.unstamped(id) || w.blind[id] || s.labels[labelDelivered] == d || !s.begun[d] {
+			w.lied[id] || w.lied[p.id] || s.labels[labelDelivered] == d || !s.begun[d] {
 			continue
 		}
 		kid := w.kids[id]

@@ -1,11 +1,12 @@
 package core
 
 // met is all that a run must meet: what happens, the events and answers that
-// the core is given, faults, preconditions of the rows of the scenario table, and
-// checks of each invariant.
+// the core is given, what it records, faults, preconditions of the rows of the
+// scenario table, and checks of each invariant.
 const met = `
 act a guess
 act again
+act agent
 act answer
 act approval
 act archive
@@ -25,6 +26,7 @@ act forward
 act get
 act in a terminal
 act init
+act insists
 act interrupt
 act list tools
 act look up
@@ -32,6 +34,7 @@ act made elsewhere
 act marker
 act message
 act missed
+act of a terminal
 act overtaken
 act parent deleted
 act read
@@ -40,10 +43,13 @@ act rebind
 act request gone
 act reset
 act restart
+act result
+act retire
 act revision
 act seen
 act send
 act send by id
+act skill
 act status
 act stop_session
 act stream
@@ -51,9 +57,11 @@ act timer
 act unknown_kind
 act unstored
 act up
+act use terminal
 act wipe
 act works
 act write
+event core.AgentAsked
 event core.Answer
 event core.ChildCreated
 event core.ChildFound
@@ -70,9 +78,12 @@ event core.Init
 event core.LabelsPatched
 event core.LookedUp
 event core.Message
+event core.PhaseJudged
 event core.RequestGone
 event core.Reset
+event core.ResolveSkill
 event core.Restored
+event core.Retire
 event core.Scanned
 event core.Seen
 event core.SessionSpawned
@@ -83,22 +94,47 @@ event core.Status
 event core.Stored
 event core.StreamOpened
 event core.TaskPosted
+event core.TerminalUsed
 event core.TextRead
 event core.TimerFired
+event core.Told
 event core.ToolAnswered
 event core.ToolCall
 event core.ToolList
+event core.ToolResult
 event core.TunnelDown
 event core.TunnelUp
 event core.TurnEnded
 event core.UseJudged
 event core.WakePosted
+record asked
+record called
+record child
+record cursor
+record drained
+record ended
+record gone
+record identity
+record item
+record native
+record opened
+record order
+record out
+record rail
+record recovery
+record result
+record returned
+record seen
+record settled
+record stored
+record took
 answer Scanned twice
 answer core.CallTool
 answer core.CloseHarness
 answer core.CreateChild
 answer core.Evaluate
 answer core.FindChild
+answer core.JudgePhase
 answer core.JudgeUse
 answer core.ListSiblings
 answer core.LookUp
@@ -115,23 +151,27 @@ answer core.Scan
 answer core.SpawnSession
 answer core.StampChild
 answer core.Store
+answer core.UseTerminal
 answer that was true when it was asked for
 fault close: the server is unwell
 fault core.CallTool: the server is unwell
 fault core.CreateChild: the server is unwell
 fault core.Evaluate: the server is unwell
 fault core.FindChild: the server is unwell
+fault core.JudgePhase: the server is unwell
 fault core.JudgeUse: the server is unwell
 fault core.ListSiblings: the server is unwell
 fault core.LookUp: the server is unwell
 fault core.PatchLabels: the server is unwell
 fault core.PostControl: the server is unwell
 fault core.PostTask: the server is unwell
+fault core.PostWake: rejected by the server
 fault core.PostWake: the server is unwell
 fault core.ReadChildren: the server is unwell
 fault core.ReadText: the server is unwell
 fault core.SpawnSession: the server is unwell
 fault core.StampChild: the server is unwell
+fault core.UseTerminal: the server is unwell
 fault items: stale cursor
 fault items: the server is unwell
 fault snapshot: 404
@@ -249,6 +289,11 @@ row a message after a 404
 row a message at rest
 row a message while a dead turn is open
 row a message while the session closes
+row a message that may join a turn
+row a runner leaves
+row a runner that is busy stays
+row B1 a result that nobody was told of is put down
+row B7 a result that has no inbox is put down
 row a reading beside another
 row a scan after a stale cursor
 row a scan of a session that was deleted
@@ -262,6 +307,7 @@ row a turn ends for a stop
 row a turn ends that is not in the slot
 row an answer to a send that is gone
 row second payload
+row what was read by a turn that was cut off is read again
 checked I1
 checked I10
 checked I11

@@ -89,11 +89,14 @@ func (c *Core) onChildrenRead(ev ChildrenRead) {
 
 func (c *Core) reconcileChild(p *session, child wire.ChildSummary) {
 	s := c.session(child.ID)
+	if s.Child.Both && !s.labels.stamping {
+		c.patch(s, s.Child.labels())
+	}
 	switch plan.ReconcileChild(childInputs(s, child)) {
 	case plan.HandOver:
 		c.deliver(s)
 	case plan.WriteReceipt:
-		c.effect(PatchLabels{Session: s.id, Labels: map[string]string{labelDelivered: s.Child.Drained}})
+		c.patch(s, map[string]string{labelDelivered: s.Child.Drained})
 	case plan.Adopt:
 		c.adopt(p, s, child)
 	case plan.AwaitChild:
@@ -110,6 +113,9 @@ func childInputs(s *session, child wire.ChildSummary) plan.Child {
 	in := plan.Child{
 		Internal: strings.HasSuffix(child.Labels[labelWrapper], "-ui-subagent"),
 		Drained:  s.Child.Drained, Dispatch: child.Labels[labelDispatch], Receipt: child.Labels[labelDelivered],
+	}
+	if s.Child.Both || s.Child.Receipt == in.Dispatch && s.Child.Receipt != s.Child.Drained {
+		in.Dispatch, in.Receipt = s.Child.Receipt, s.Child.Receipt // as it will be
 	}
 	absent := child.ErrorCode == "runner_disconnected" || child.ErrorCode == "runner_failed_to_start"
 	switch child.Status {
@@ -178,7 +184,7 @@ func (c *Core) onTextRead(ev TextRead) {
 		// A live report came first.
 	case ev.Err != nil:
 		c.log(s, Warn, "cannot read what the sub-agent said; trying again when the inbox is read", ev.Err)
-		c.recordChild(s, childState{Receipt: s.Child.Receipt})
+		c.recordChild(s, childState{owed: s.Child.owed})
 		p.recovery.done = false
 	case ev.Found:
 		c.report(s, to, &ev.Text, false)

@@ -23,8 +23,9 @@ func (c *Core) onRestored() {
 			c.effect(Store{Session: s.id, Out: e.Out})
 		}
 		if s.Child.Receipt != "" {
-			c.effect(PatchLabels{Session: s.id, Labels: map[string]string{labelDelivered: s.Child.Receipt}})
+			c.patch(s, s.Child.labels())
 		}
+		c.returnTaken(s)
 		// Nobody remembers whether the parent was told of what it has not read.
 		s.wakes.stranded = len(s.Inbox.Queue) > 0
 		c.watch(s)

@@ -12,7 +12,8 @@ import (
 // asked, or told of a turn that does not run, would show nothing of the rule that it is about; where that is the point
 // its line says "unasked".
 //
-// A question keeps the generation under which it was asked, 0 where that is
+// A question keeps the generation, or the life of its session, in which it was
+// asked, 0 where that is
 // none of its business; the oldest of a name is answered first.
 type openQuestions map[string][]uint64
 
@@ -30,6 +31,10 @@ func generation(e Effect, key string) uint64 {
 		return e.Gen
 	case ReadSpec:
 		return e.Gen
+	case PostWake:
+		return e.Life
+	case Evaluate:
+		return e.Life
 	case Scan:
 		for _, order := range e.Sessions {
 			if key == "scan "+order.Session {

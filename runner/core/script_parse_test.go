@@ -118,13 +118,19 @@ func (p *player) parse(t *testing.T, a args) Event {
 	case "< evaluated":
 		n, err := strconv.Atoi(a.arg(1))
 		require.NoError(t, err)
-		ev := Evaluated{Session: s, Result: n, Action: "POLICY_ACTION_" + strings.ToUpper(a.arg(2)), Reason: a.get("reason"), Err: failure(a.get("err"))}
+		ev := Evaluated{Session: s, Life: p.asked, Result: n, Action: "POLICY_ACTION_" + strings.ToUpper(a.arg(2)), Reason: a.get("reason"), Err: failure(a.get("err"))}
 		if data := a.get("data"); data != "" {
 			ev.Data = json.RawMessage(strings.ReplaceAll(data, "'", `"`))
 		}
 		return ev
 	case "< patched":
-		return LabelsPatched{Session: s, Labels: map[string]string{labelDelivered: a.arg(1)}, Err: failure(a.get("err"))}
+		labels := map[string]string{labelDelivered: a.arg(1), labelDispatch: a.arg(1)}
+		if a.has("stamp") {
+			delete(labels, labelDelivered)
+		} else if !a.has("both") {
+			delete(labels, labelDispatch)
+		}
+		return LabelsPatched{Session: s, Labels: labels, Err: failure(a.get("err"))}
 	case "< children":
 		return ChildrenRead{Session: s, Children: children(a), Err: failure(a.get("err"))}
 	case "< text":
@@ -185,7 +191,7 @@ func (p *player) parse(t *testing.T, a args) Event {
 	case "< asked":
 		return ControlPosted{Session: s, Child: a.arg(1), Type: a.arg(2), Req: Req(a.number("req", uint64(p.req))), Err: failure(a.get("err"))}
 	case "< woke":
-		return WakePosted{Session: s, Err: failure(a.get("err"))}
+		return WakePosted{Session: s, Life: p.asked, Err: failure(a.get("err"))}
 	case "> agent":
 		return AgentAsked{Req: p.req, Session: s}
 	case "told":
@@ -329,7 +335,7 @@ var itemTypes = map[string]string{
 }
 
 // items reads user=ID:text, assistant=ID@response, error=ID@response:code,
-// and call=, output=, compaction=, reasoning=ID@response.
+// marker=ID@response, and call=, output=, compaction=, reasoning=ID@response.
 func items(t *testing.T, a args) []wire.Item {
 	var list []wire.Item
 	for _, p := range a.pairs {
@@ -341,6 +347,8 @@ func items(t *testing.T, a args) []wire.Item {
 		switch p[0] {
 		case "user":
 			list = append(list, wire.Item{ID: id, Type: "message", Role: "user", Content: encode(rest)})
+		case "marker":
+			list = append(list, wire.Item{ID: id, Type: "message", Role: "user", ResponseID: response, Content: encode(interruptedText)})
 		case "assistant":
 			list = append(list, wire.Item{ID: id, Type: "message", Role: "assistant", ResponseID: response})
 		case "error":

@@ -211,13 +211,24 @@ func (c *Core) toExisting(p *session, s *send, busy bool) {
 	kid := c.session(s.child)
 	w := kid.Child.Work
 	switch {
-	case w != nil && (w.State == workLaunching || w.State == workStamped):
+	case kid.labels.dispatching(), w != nil && (w.State == workLaunching || w.State == workStamped):
 		c.endSend(p, s, "Error: the sub-agent is still starting its turn; retry in a moment")
 	case w != nil && (w.State == workRunning || w.State == workWaiting), w == nil && busy:
 		s.steer = true
 		c.effect(PostTask{Session: p.id, Key: s.key, Child: s.child, Text: s.args.input.Input})
 	default:
 		s.work = work{Parent: p.id, ID: c.workID(), Agent: s.agent, Title: s.name, Stamp: kid.newestItem()}
+		kid.labels.stamping, kid.labels.stamped = true, true
+		// If the task is never sent, the server must not wait for its result; and
+		// what was before is not the dispatch that the server has then.
+		next := kid.Child
+		next.owed = owed{Receipt: s.work.ID, Both: true}
+		if w != nil {
+			old := *w
+			old.Unstamped = true
+			next.Work = &old
+		}
+		c.recordChild(kid, next)
 		c.effect(StampChild{Session: p.id, Key: s.key, Child: s.child, Labels: map[string]string{
 			labelDispatch: s.work.ID, labelAfter: s.work.Stamp,
 		}})
@@ -270,11 +281,12 @@ func (c *Core) onChildCreated(ev ChildCreated) {
 func (c *Core) onChildStamped(ev ChildStamped) {
 	p := c.sessions[ev.Session]
 	s := p.sendOf(ev.Key)
+	if s == nil {
+		return
+	}
+	kid := c.session(s.child)
+	c.stamped(kid, ev.Err)
 	switch {
-	case s == nil:
-	case s.steer && ev.Err != nil:
-		c.log(p, Warn, "the server has no stamp of a task that was sent", ev.Err)
-	case s.steer:
 	case ev.Err != nil:
 		c.endSend(p, s, "Error: the sub-agent could not be given a task: "+ev.Err.Error())
 	default:
@@ -288,6 +300,7 @@ func (c *Core) dispatch(p *session, s *send) {
 	c.lay(p, s, kid)
 	kid.sending = true
 	s.before = kid.Child
+	s.before.owed = owed{}
 	c.register(kid, s.work)
 	edge := railEdge{status: "launching"}
 	kid.edge = &edge
@@ -342,11 +355,12 @@ func (c *Core) steered(p *session, s *send, kid *session) {
 	}
 	w := work{Parent: p.id, ID: c.workID(), Agent: s.agent, Title: s.name, Stamp: kid.newestItem()}
 	c.lay(p, s, kid)
+	before := kid.Child.owed
 	c.register(kid, w)
 	next := *kid.Child.Work
-	next.State = workRunning
-	c.recordWork(kid, next)
-	c.effect(StampChild{Session: p.id, Key: s.key, Child: kid.id, Labels: map[string]string{labelDispatch: w.ID}})
+	next.State, next.Unstamped = workRunning, true
+	c.recordChild(kid, childState{Work: &next, owed: before})
+	c.patch(kid, map[string]string{labelDispatch: w.ID})
 }
 
 // undoSend takes a dispatch back whose message was not taken: a continued child
@@ -356,14 +370,14 @@ func (c *Core) undoSend(s *send, kid *session) {
 	c.record(wire.Record{Kind: wire.RecRail, Session: kid.id, State: json.RawMessage("null")})
 	kid.edge = nil
 	if s.isNew {
-		c.recordChild(kid, childState{Receipt: kid.Child.Receipt})
+		c.recordChild(kid, childState{})
 		c.effect(DeleteChild{Session: kid.id})
 		return
 	}
 	before := s.before
-	before.Receipt = s.work.ID
+	before.owed = owed{Receipt: s.work.ID}
 	c.recordChild(kid, before)
-	c.effect(PatchLabels{Session: kid.id, Labels: map[string]string{labelDelivered: s.work.ID}})
+	c.patch(kid, before.labels())
 }
 
 func (s *send) handle(status string) string {

@@ -159,7 +159,7 @@ func (w *world) scanOf(ev Scanned) string {
 		return "S151 a scan of an unknown session"
 	case len(ev.Items) == 0:
 		return "S126 nothing new"
-	case isUser(ev.Items[len(ev.Items)-1]) && wire.Text(ev.Items[len(ev.Items)-1].Content) == "[System: interrupted]":
+	case isUser(ev.Items[len(ev.Items)-1]) && isMarker(ev.Items[len(ev.Items)-1]):
 		return "S142 a marker is last"
 	case isUser(ev.Items[len(ev.Items)-1]):
 		return "S127 a message is last"

@@ -21,47 +21,24 @@ type ResolveSkill struct {
 func (ResolveSkill) event() {}
 
 func (c *Core) onResolveSkill(ev ResolveSkill) {
-	s := c.session(ev.Session)
-	c.name(s)
-	s.skillAsks = append(s.skillAsks, ev)
-	c.answerSkills(s)
+	c.askForAgent(ev.Session, &asker{running: running{reqs: []Req{ev.Req}}, skill: &ev})
 }
 
-// answerSkills answers who asks for skills, once the agent is known.
-func (c *Core) answerSkills(s *session) {
-	if len(s.skillAsks) == 0 || !c.identified(s) {
+// answerSkill answers who asks for a skill of an agent that is known.
+func (c *Core) answerSkill(ask *ResolveSkill, spec *wire.Spec, harness string) {
+	traits, _ := c.cfg.Traits(harness)
+	at := slices.IndexFunc(spec.Skills, func(k wire.Skill) bool { return k.Name == ask.Name })
+	if at >= 0 {
+		c.reply(ask.Req, 200, encode(map[string]string{"meta_text": skillText(spec.Skills[at], ask.Arguments, traits)}))
 		return
 	}
-	spec, harness, err := c.resolve(s)
-	traits, _ := c.cfg.Traits(harness)
-	asks := s.skillAsks
-	s.skillAsks = nil
-	for _, ask := range asks {
-		if spec == nil {
-			c.replyError(ask.Req, 503, "spec_resolver_failed", err.Message)
-			continue
-		}
-		at := slices.IndexFunc(spec.Skills, func(k wire.Skill) bool { return k.Name == ask.Name })
-		if at < 0 {
-			names := make([]string, 0, len(spec.Skills))
-			for _, k := range spec.Skills {
-				names = append(names, k.Name)
-			}
-			c.reply(ask.Req, 404, encode(map[string]any{
-				"error": "skill_not_found", "detail": "The agent " + quote(spec.Name) + " has no skill named " + quote(ask.Name) + ".", "available": names,
-			}))
-			continue
-		}
-		c.reply(ask.Req, 200, encode(map[string]string{"meta_text": skillText(spec.Skills[at], ask.Arguments, traits)}))
+	names := make([]string, 0, len(spec.Skills))
+	for _, k := range spec.Skills {
+		names = append(names, k.Name)
 	}
-}
-
-// refuseSkills answers them when the agent cannot be known.
-func (c *Core) refuseSkills(s *session, status int, code, detail string) {
-	for _, ask := range s.skillAsks {
-		c.replyError(ask.Req, status, code, detail)
-	}
-	s.skillAsks = nil
+	c.reply(ask.Req, 404, encode(map[string]any{
+		"error": "skill_not_found", "detail": "The agent " + quote(spec.Name) + " has no skill named " + quote(ask.Name) + ".", "available": names,
+	}))
 }
 
 // argumentsWord is where a skill wants what the user has added.

@@ -145,15 +145,15 @@ type session struct {
 	intr       string    // the work that an interrupt was raised for, whose end is not known
 	adopting   workState // what the server says of a child whose text is being read
 	sending    bool      // a task for it is being posted
-	dispatches int       // that it was given here
-	refused    refused   // reports of the end of its work
-	sends      []*send   // of its own, to its children
+	labels     labelling
+	dispatches int     // that it was given here
+	refused    refused // reports of the end of its work
+	sends      []*send // of its own, to its children
 	spawns     []*spawn
 	ordinals   map[string]int
 	readers    []ToolCall // readings of the inbox that wait for their turn
 	reading    *reading
 	askers     []*asker          // that wait for its agent, or for a terminal of it
-	skillAsks  []ResolveSkill    // that wait for its agent
 	readOn     *uint64           // the tunnel by which its stream was opened last
 	owed       []json.RawMessage // events about terminals for the next reader
 }
@@ -271,6 +271,8 @@ func (c *Core) apply(r wire.Record) error {
 		return s.applyResult(r.State)
 	case wire.RecDrained:
 		return s.applyDrained(r.State)
+	case wire.RecReturned:
+		s.applyReturned()
 	default:
 		return fmt.Errorf("record of an unknown kind %q: the journal is from a newer version", r.Kind)
 	}
@@ -329,7 +331,7 @@ func (s *session) applyEnded(r wire.Record) {
 		return
 	}
 	t := s.Open
-	s.Open = nil
+	s.Open, s.Inbox.Taken = nil, nil
 	t.End = r.End
 	if r.End.Outcome == wire.Resumed {
 		t.Inputs = nil // they are the next turn's

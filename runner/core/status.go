@@ -155,7 +155,8 @@ func (c *Core) ensure(s *session, op *statusOp) bool {
 		c.await(op, s)
 		return false
 	}
-	if c.adoptable(s) {
+	unread := op.failed && !s.shown // and the forwarder has to ask again
+	if c.adoptable(s) && !unread {
 		c.recordWork(s, c.adopted(s))
 	}
 	return true
@@ -174,7 +175,7 @@ func (c *Core) adopted(s *session) work {
 	id := s.Identity
 	return work{
 		Parent: id.ParentID, ID: first(id.Dispatch, c.workID()), Agent: first(id.SubAgent, id.AgentName, "sub-agent"),
-		Title: id.SubAgent, State: workLaunching,
+		Title: id.SubAgent, State: workLaunching, Unstamped: s.labels.stamped,
 	}
 }
 
@@ -228,7 +229,7 @@ func (c *Core) askAgain(s *session) {
 	unfound := func(r running) bool { return !r.found }
 	if slices.ContainsFunc(s.sends, func(o *send) bool { return unfound(o.running) }) ||
 		slices.ContainsFunc(s.spawns, func(o *spawn) bool { return unfound(o.running) }) || s.wakes.stranded ||
-		s.waitsForAgent() || len(s.skillAsks) > 0 {
+		s.waitsForAgent() {
 		c.identified(s)
 	}
 }

@@ -58,14 +58,21 @@ func (UseTerminal) effect() {}
 // keptOwed is how many events about terminals wait for a reader of the stream.
 const keptOwed = 64
 
-// asker waits for its session's agent: a tool call, or without a name just the
-// question.
-type asker struct{ running }
+// asker waits for its session's agent: a tool call, a question for one of its
+// skills, or without either for the agent itself.
+type asker struct {
+	running
+	skill *ResolveSkill
+}
 
 func (c *Core) onAgentAsked(ev AgentAsked) {
-	s := c.session(ev.Session)
+	c.askForAgent(ev.Session, &asker{running: running{reqs: []Req{ev.Req}}})
+}
+
+// askForAgent has an asker wait, if it must.
+func (c *Core) askForAgent(session string, a *asker) {
+	s := c.session(session)
 	c.name(s)
-	a := &asker{running{reqs: []Req{ev.Req}}}
 	s.askers = append(s.askers, a)
 	c.continueAsker(s, a)
 }
@@ -77,7 +84,7 @@ func (c *Core) beginTerminal(s *session, call ToolCall) {
 			return
 		}
 	}
-	a := &asker{c.run(call)}
+	a := &asker{running: c.run(call)}
 	s.askers = append(s.askers, a)
 	c.continueAsker(s, a)
 }
@@ -87,7 +94,7 @@ func (c *Core) continueAsker(s *session, a *asker) {
 		return
 	}
 	a.found = true
-	spec, _, err := c.resolve(s)
+	spec, harness, err := c.resolve(s)
 	if spec == nil {
 		status := 404
 		if err.Code == "spec_resolver_failed" {
@@ -100,6 +107,9 @@ func (c *Core) continueAsker(s *session, a *asker) {
 	alone.Agents = nil
 	agent := Agent{Spec: &alone, Workspace: s.Identity.Workspace}
 	switch {
+	case a.skill != nil:
+		c.answerSkill(a.skill, spec, harness)
+		s.dropAsker(a)
 	case a.call.Name == "":
 		c.reply(a.reqs[0], 200, encode(agent))
 		s.dropAsker(a)
@@ -133,6 +143,10 @@ func (c *Core) failAsker(s *session, a *asker, status int, code, message string)
 		return
 	}
 	s.dropAsker(a)
+	if a.skill != nil { // a 404 would say that there is no such skill
+		c.replyError(a.reqs[0], 503, "spec_resolver_failed", message)
+		return
+	}
 	c.reply(a.reqs[0], status, encode(map[string]any{"error": map[string]string{"code": code, "message": message}}))
 }
 
@@ -154,6 +168,11 @@ func (c *Core) resumeAskers(s *session) {
 	}
 }
 
+// askerGone drops a question that nobody waits for. A tool call goes on.
+func (s *session) askerGone(req Req) {
+	s.askers = slices.DeleteFunc(s.askers, func(a *asker) bool { return a.call.Name == "" && a.reqs[0] == req })
+}
+
 // failAskers ends what cannot wait for the agent any longer.
 func (c *Core) failAskers(s *session, err error) {
 	for _, a := range slices.Clone(s.askers) {
@@ -170,7 +189,11 @@ func (c *Core) failAskers(s *session, err error) {
 // buryAskers answers who waits for something of a session that was deleted.
 func (c *Core) buryAskers(s *session) {
 	for _, a := range slices.Clone(s.askers) {
-		if a.call.Name == "" {
+		switch {
+		case a.skill != nil:
+			c.replyError(a.reqs[0], 404, "not_found", "The session was deleted.")
+			continue
+		case a.call.Name == "":
 			c.failAsker(s, a, 404, "not_found", "The session was deleted.")
 			continue
 		}

@@ -15,12 +15,14 @@ import (
 // PostWake asks for WakePosted: a notice to a parent, tried a few times.
 type PostWake struct {
 	Session string
+	Life    uint64
 	Text    string
 }
 
 // WakePosted answers PostWake.
 type WakePosted struct {
 	Session string
+	Life    uint64
 	Err     error // it was given up
 }
 
@@ -81,7 +83,7 @@ func (c *Core) postWake(p *session, w work, recovery bool) {
 	if recovery {
 		p.wakes.text = text
 	}
-	c.effect(PostWake{Session: p.id, Text: text})
+	c.effect(PostWake{Session: p.id, Life: p.life(), Text: text})
 }
 
 func (c *Core) onWakePosted(ev WakePosted) {

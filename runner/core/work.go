@@ -44,6 +44,8 @@ type work struct {
 	Confirmed bool `json:"confirmed,omitempty"`
 	// Guess: the end was not told by the child; a real one replaces it.
 	Guess bool `json:"guess,omitempty"`
+	// Unstamped: the server may not have this id as the dispatch.
+	Unstamped bool `json:"unstamped,omitempty"`
 	// Second: another end was delivered before this one. There is no third.
 	Second bool `json:"second,omitempty"`
 	// Mourned: the conversation says that the result could not be delivered.
@@ -55,10 +57,28 @@ type work struct {
 type childState struct {
 	Work    *work  `json:"work,omitempty"`
 	Drained string `json:"drained,omitempty"`
-	// Receipt is the drained id whose label the server may not have yet.
-	Receipt string `json:"receipt,omitempty"`
+	owed
 	// Told is the response of the turn whose end was told last.
 	Told string `json:"told,omitempty"`
+}
+
+// owed is a receipt that the server may not have yet.
+type owed struct {
+	// Receipt is the id of work that was read, or that will never be done.
+	Receipt string `json:"receipt,omitempty"`
+	// Both: the server may have another id as the dispatch, or should not have
+	// this one, because its task was never sent. So both labels are written: a
+	// receipt of one id says nothing of another (subagents-catchup.md 16).
+	Both bool `json:"both,omitempty"`
+}
+
+// labels are what is owed.
+func (o owed) labels() map[string]string {
+	labels := map[string]string{labelDelivered: o.Receipt}
+	if o.Both {
+		labels[labelDispatch] = o.Receipt
+	}
+	return labels
 }
 
 // result is a payload in a parent's inbox.
@@ -71,6 +91,8 @@ type result struct {
 	Status workState `json:"status"`
 	Output string    `json:"output"`
 	Guess  bool      `json:"guess,omitempty"`
+	// Shown: a turn that a death of the runner cut off has read it.
+	Shown bool `json:"shown,omitempty"`
 }
 
 // inbox is a parent's queue of its children's results, and what was answered
@@ -79,6 +101,7 @@ type inbox struct {
 	Queue   []result `json:"queue,omitempty"`
 	Next    int      `json:"next,omitempty"`
 	Answers []answer `json:"answers,omitempty"` // newest last
+	Taken   []result `json:"taken,omitempty"`   // by the open turn
 }
 
 // answer is what one operation was told; it is told the same again.
@@ -141,11 +164,11 @@ func (c *Core) recordChild(s *session, cs childState) {
 }
 
 func (c *Core) recordWork(s *session, w work) {
-	c.recordChild(s, childState{Work: &w, Receipt: s.Child.Receipt})
+	c.recordChild(s, childState{Work: &w, owed: s.Child.owed})
 }
 
-// register begins a dispatch. It always replaces what was, and lets a drained
-// child deliver again.
+// register begins a dispatch. It always replaces what was, a receipt of earlier
+// work too, and lets a drained child deliver again.
 func (c *Core) register(s *session, w work) {
 	w.State = workStamped
 	s.adopting = "" // a text that is being read answers what was before
@@ -153,7 +176,7 @@ func (c *Core) register(s *session, w work) {
 	if n := len(s.Turns); n > 0 {
 		w.After = s.Turns[n-1].ID
 	}
-	c.recordWork(s, w)
+	c.recordChild(s, childState{Work: &w})
 }
 
 // reportTurn tells the parent of a child how its turn ended. The program of a
@@ -301,7 +324,13 @@ func (s *session) applyDrained(raw json.RawMessage) error {
 	if err := json.Unmarshal(raw, &d); err != nil {
 		return err
 	}
-	s.Inbox.Queue = slices.DeleteFunc(s.Inbox.Queue, func(r result) bool { return slices.Contains(d.Taken, r.N) })
+	s.Inbox.Queue = slices.DeleteFunc(s.Inbox.Queue, func(r result) bool {
+		taken := slices.Contains(d.Taken, r.N)
+		if taken && s.Open != nil {
+			s.Inbox.Taken = append(s.Inbox.Taken, r)
+		}
+		return taken
+	})
 	if d.Op != "" {
 		s.Inbox.Answers = last(append(s.Inbox.Answers, answer{d.Op, d.Call, d.Text}), keptAnswers)
 	}

@@ -12,15 +12,15 @@ import (
 // terminals, X is of a name that the agent lacks, I is a harness's own inner
 // child. G works for C; R works for Q, which may never come here; T is alone.
 func (w *world) setUp() {
-	roots := []string{"acp:chat", "acp:agent", "acp:shell"}
+	roots := []string{"acp:chat", "acp:agent", "acp:live", "acp:shell"}
 	sub := func(name, harness string, agents ...*wire.Spec) *wire.Spec {
 		return &wire.Spec{Name: name, Harness: harness, Agents: agents}
 	}
-	w.server.trees["a1"] = &wire.Spec{Name: "lead", Harness: choose(w, roots, "lead"), Spawn: true, Agents: []*wire.Spec{
+	w.server.trees["a1"] = &wire.Spec{Name: "lead", Harness: choose(w, roots, "lead"), Spawn: true, Skills: []wire.Skill{{Name: "sing", Text: "Sing of $ARGUMENTS."}}, Terminals: []wire.Declared{{Name: "sh"}}, Agents: []*wire.Spec{
 		sub("worker", "acp:worker", sub("deep", "acp:agent")),
 		sub("nat", "claude-native"), sub("goose", "goose-native"), sub("cursor", "cursor-native"),
 	}}
-	w.server.trees["a2"] = sub("solo", choose(w, []string{"acp:shell", "acp:agent", "acp:chat"}, "solo"), sub("worker", "acp:other"))
+	w.server.trees["a2"] = sub("solo", choose(w, []string{"acp:shell", "acp:agent", "acp:live", "acp:chat"}, "solo"), sub("worker", "acp:other"))
 	all := []*stored{
 		{id: "P", agent: "a1"}, {id: "Q", agent: "a1"}, {id: "T", agent: "a2"},
 		{id: "C", agent: "a1", parent: "P", sub: "worker", title: "one"},
@@ -134,8 +134,7 @@ func (w *world) perform(name string) {
 	case "overtaken":
 		w.overtaken(w.native())
 	case "made elsewhere":
-		n := 1 + w.pick(3, "number")
-		_, _ = w.server.create(wire.NewChild{AgentID: "a1", ParentID: "P", SubAgentName: "worker", Title: fmt.Sprint("worker:worker-", n)})
+		w.madeElsewhere()
 	case "up":
 		w.gen++
 		w.up = true
@@ -161,9 +160,29 @@ func (w *world) perform(name string) {
 		}
 	case "seen":
 		w.seen()
+	case "of a terminal":
+		event := encode(map[string]string{"type": "session.resource.created"})
+		w.step(Told{Session: w.one("session").id, Event: event, Keep: w.pick(2, "it is kept") == 1})
+	case "insists":
+		w.insists()
+	case "retire":
+		w.retire()
 	default:
 		w.t.Fatalf("no act named %q", name)
 	}
+}
+
+// madeElsewhere: another runner makes a child of P, if it can the very one that
+// is being made here.
+func (w *world) madeElsewhere() {
+	child := wire.NewChild{AgentID: "a1", ParentID: "P", SubAgentName: "worker", Title: fmt.Sprint("worker:worker-", 1+w.pick(3, "number"))}
+	for _, q := range w.open {
+		if e, ok := q.effect.(CreateChild); ok {
+			child = e.Child
+			child.Labels = nil
+		}
+	}
+	_, _ = w.server.create(child) // it may be there
 }
 
 // inTerminal gives a native child a task, without faults, until its program has
@@ -253,7 +272,7 @@ func (w *world) write() {
 	}
 	f := Frame{Session: p.session, Turn: p.turn, N: p.pieces}
 	p.pieces++
-	switch w.pick(6, "piece") {
+	switch w.pick(9, "piece") {
 	case 1:
 		f.Text = w.token()
 	case 2:
@@ -272,6 +291,17 @@ func (w *world) write() {
 		f.Ask = q
 	case 5:
 		f.Native = fmt.Sprint("conv-", p.session)
+	case 6:
+		f.Policy = &wire.PolicyRequest{ID: fmt.Sprint("p", p.pieces), Phase: choose(w, []string{"PHASE_TOOL_CALL", "PHASE_LLM_REQUEST"}, "phase"), Data: json.RawMessage("{}")}
+	case 7:
+		f.Consumed = "nothing"
+		if len(p.sent) > 0 {
+			f.Consumed = choose(w, p.sent, "message")
+		}
+	case 8:
+		call := fmt.Sprint("theirs", p.pieces)
+		p.calls = append(p.calls, call)
+		f.Item = encode(map[string]any{"type": "function_call", "status": "action_required", "name": "theirs", "arguments": "{}", "call_id": call})
 	}
 	w.step(f)
 }

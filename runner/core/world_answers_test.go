@@ -67,10 +67,12 @@ func (w *world) wake(e PostWake, q asked, faulty bool) {
 	var err error
 	lost := false
 	if faulty {
-		err = w.fault("core.PostWake", errModel)
+		err = w.fault("core.PostWake", errModel, wire.ErrRejected)
 		lost = w.pick(2, "the reply is lost") == 1
 	}
-	if !q.done && (err == nil || lost) {
+	if !q.done && w.bygone(e.Session, e.Life) {
+		err = wire.ErrNotFound
+	} else if !q.done && (err == nil || lost) {
 		w.server.queue = append(w.server.queue, forward{session: e.Session, item: w.server.store(e.Session, e.Text)})
 		if err == nil && !w.calm && w.pick(3, "the answer is slow") == 2 {
 			w.tally.hit("answer core.PostWake is slow")
@@ -79,7 +81,7 @@ func (w *world) wake(e PostWake, q asked, faulty bool) {
 			return
 		}
 	}
-	w.step(WakePosted{Session: e.Session, Err: err})
+	w.step(WakePosted{Session: e.Session, Life: e.Life, Err: err})
 }
 
 // fault draws what goes wrong.
@@ -183,7 +185,7 @@ func (w *world) answerFamily(e Effect, faulty bool) {
 	sv := w.server
 	switch e := e.(type) {
 	case Evaluate:
-		ev := Evaluated{Session: e.Session, Result: e.Result, Err: err}
+		ev := Evaluated{Session: e.Session, Life: e.Life, Result: e.Result, Err: err}
 		verdicts := []string{"ALLOW", "UNSPECIFIED", "DENY", "ASK", "ALLOW"}
 		n := w.pick(len(verdicts), "verdict")
 		ev.Action = "POLICY_ACTION_" + verdicts[n]
@@ -194,6 +196,7 @@ func (w *world) answerFamily(e Effect, faulty bool) {
 	case PatchLabels:
 		if s := sv.sessions[e.Session]; s != nil && (err == nil || lost) {
 			s.label(e.Labels)
+			s.begun[e.Labels[labelDispatch]] = true // it went into a turn, or nobody waits for it
 		}
 		w.step(LabelsPatched{Session: e.Session, Labels: e.Labels, Err: err})
 	case ReadChildren:
@@ -213,6 +216,18 @@ func (w *world) answerFamily(e Effect, faulty bool) {
 	case JudgeUse:
 		verdict := choose(w, []string{"ALLOW", "DENY", "ASK"}, "verdict")
 		w.step(UseJudged{Session: e.Session, Turn: e.Turn, Question: e.Question, Action: "POLICY_ACTION_" + verdict, Err: err})
+	case JudgePhase:
+		ev := PhaseJudged{Session: e.Session, Turn: e.Turn, ID: e.ID, Phase: e.Phase, Err: err}
+		if err == nil {
+			ev.Verdict.Action = "POLICY_ACTION_" + choose(w, []string{"ALLOW", "DENY"}, "verdict")
+		}
+		w.step(ev)
+	case UseTerminal:
+		ev := TerminalUsed{Session: e.Session, Key: e.Key, Output: "a terminal"}
+		if err != nil {
+			ev.Output = "Error: " + err.Error()
+		}
+		w.step(ev)
 	case LookUp:
 		w.step(LookedUp{Req: e.Req, Output: "here", Err: err})
 	default:
@@ -243,9 +258,7 @@ func (w *world) answerSend(e Effect, err error, lost bool) {
 		}
 		w.step(ev)
 	case StampChild:
-		// A stamp whose reply is lost stays on the server, and nobody takes it back
-		// (S209): that is left out here.
-		if err == nil {
+		if err == nil || lost {
 			sv.sessions[e.Child].label(e.Labels)
 		}
 		w.step(ChildStamped{Session: e.Session, Key: e.Key, Err: err})

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"github.com/outrunner/outrunner/runner/wire"
@@ -13,13 +14,15 @@ func (w *world) forward(session, item string) {
 	if at := s.position(item); at >= 0 {
 		m.Content = s.items[at].Content
 	}
-	switch w.pick(6, "the message says") {
+	switch w.pick(7, "the message says") {
 	case 3:
 		m.Override = "auto"
 	case 4:
 		m.Override = s.override
 	case 5:
 		m.Override, m.Model, m.Effort = s.override, "m1", "low"
+	case 6:
+		m.Tools = []json.RawMessage{encode(map[string]any{"type": "function", "name": "theirs"})}
 	}
 	w.request("message", session, item, func(r Req) Event { m.Req = r; return m })
 }
@@ -37,7 +40,7 @@ func (w *world) requested(name string) bool {
 		}
 	case "again":
 		for n := len(s.items) - 1; n >= 0; n-- {
-			if isUser(s.items[n]) && w.pick(2, "this one") == 0 {
+			if isUser(s.items[n]) && w.server.owner[s.items[n].ID] != "" && w.pick(2, "this one") == 0 {
 				w.forward(s.id, s.items[n].ID)
 				break
 			}
@@ -63,6 +66,20 @@ func (w *world) requested(name string) bool {
 				break
 			}
 		}
+	case "result":
+		call := "nothing"
+		for _, p := range w.programs {
+			if len(p.calls) > 0 {
+				s, call = w.server.sessions[p.session], choose(w, p.calls, "call")
+			}
+		}
+		w.request("result", s.id, "", func(r Req) Event { return ToolResult{Req: r, Session: s.id, CallID: call, Output: "theirs"} })
+	case "skill":
+		w.request("skill", s.id, "", func(r Req) Event {
+			return ResolveSkill{Req: r, Session: s.id, Name: choose(w, []string{"sing", "dance"}, "skill"), Arguments: "spring"}
+		})
+	case "agent":
+		w.request("agent", s.id, "", func(r Req) Event { return AgentAsked{Req: r, Session: s.id} })
 	case "get":
 		w.request("get", s.id, "", func(r Req) Event { return Get{Req: r, Session: s.id} })
 	case "delete":
@@ -84,7 +101,7 @@ func (w *world) requested(name string) bool {
 		w.numbered(StreamOpened{Session: s.id, Tunnel: tunnel})
 	case "request gone":
 		for r, q := range w.requests {
-			if q.kind == "init" || q.kind == "control" || q.kind == "read" || q.kind == "status" {
+			if q.kind == "init" || q.kind == "control" || q.kind == "read" || q.kind == "status" || q.kind == "skill" {
 				q.gone = true
 				w.step(RequestGone{Req: r})
 				break
@@ -199,6 +216,8 @@ func (w *world) tool(name string) bool {
 		args["task_id"] = s.id
 	case "look up":
 		call.Name = choose(w, []string{toolList, toolInfo, toolHistory}, "tool")
+	case "use terminal":
+		call.Name = choose(w, []string{toolTermSend, toolTermList}, "tool")
 	case "list tools":
 		w.request("tool", p, "", func(r Req) Event { return ToolList{Req: r, Session: p} })
 		return true

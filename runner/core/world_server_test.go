@@ -1,8 +1,10 @@
 package core
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -73,6 +75,14 @@ func (sv *server) remove(id string) {
 	}
 }
 
+// renew lets a session's name be used for a new one.
+func (sv *server) renew(id string) {
+	s := sv.sessions[id]
+	s.items = nil
+	clear(s.begun)
+	maps.DeleteFunc(s.labels, func(k, _ string) bool { return k != labelWrapper })
+}
+
 // runnerGone: the server sees that the runner's connection broke.
 func (sv *server) runnerGone() {
 	for _, id := range sv.order {
@@ -85,6 +95,9 @@ func (sv *server) runnerGone() {
 // published takes the status of a session from its stream.
 func (sv *server) published(e Publish) {
 	var ev statusEvent
+	if !bytes.Contains(e.Event, []byte(`"session.status"`)) {
+		return
+	}
 	if json.Unmarshal(e.Event, &ev) != nil || ev.Type != "session.status" {
 		return
 	}
@@ -131,16 +144,14 @@ func (sv *server) keep(session string, out wire.Outgoing) {
 		return
 	}
 	var data struct {
+		Role    string          `json:"role"`
 		Content json.RawMessage `json:"content"`
 		CallID  string          `json:"call_id"`
 	}
 	_ = json.Unmarshal(out.ItemData, &data)
 	it := wire.Item{
 		ID: out.SourceID, Type: out.ItemType, ResponseID: out.ResponseID, StreamMessageID: out.MessageID,
-		Content: data.Content, CallID: data.CallID,
-	}
-	if it.Type == "message" {
-		it.Role = "assistant"
+		Content: data.Content, CallID: data.CallID, Role: data.Role,
 	}
 	s.items = append(s.items, it)
 }

@@ -23,7 +23,7 @@ func (w *world) settle() {
 	}
 	w.everythingIsAnswered()
 	w.everyoneWasTold()
-	if slices.Contains(w.mix.acts, "wipe") || slices.Contains(w.mix.acts, "send") {
+	if (slices.Contains(w.mix.acts, "wipe") || slices.Contains(w.mix.acts, "send")) && w.pick(2, "another process") == 0 {
 		w.boot()
 		w.drain()
 		for _, id := range w.server.order {

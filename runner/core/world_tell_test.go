@@ -50,6 +50,10 @@ func sessionOf(ev Event) string {
 		return ev.Session
 	case Scanned:
 		return ev.Session
+	case WakePosted:
+		return ev.Session
+	case Evaluated:
+		return ev.Session
 	}
 	return ""
 }
@@ -119,11 +123,23 @@ func (l said) words(ev Event) []string {
 	case Message:
 		return append(wordsOf("> message", ev.Session, pair("id", ev.ItemID), pair("stable", ev.StableID)),
 			wordsOf("text="+quoted(plain(ev.Content)), pair("agent", ev.AgentID), pair("rev", ev.Revision), pair("override", ev.Override),
-				pair("model", ev.Model), pair("effort", ev.Effort))...)
+				pair("model", ev.Model), pair("effort", ev.Effort), when("tools=theirs", len(ev.Tools) > 0))...)
 	case Control:
 		return wordsOf("> event", ev.Session, ev.Kind, pair("effort", ev.Effort))
 	case Answer:
 		return wordsOf("> answer", ev.Session, ev.Question, ev.Action)
+	case ToolResult:
+		return wordsOf("> result", ev.Session, ev.CallID, "output="+quoted(ev.Output))
+	case ResolveSkill:
+		return wordsOf("> skill", ev.Session, ev.Name, pair("args", ev.Arguments))
+	case AgentAsked:
+		return wordsOf("> agent", ev.Session)
+	case Told:
+		var event struct{ Type string }
+		_ = json.Unmarshal(ev.Event, &event)
+		return wordsOf("told", ev.Session, event.Type, when("keep", ev.Keep))
+	case Retire:
+		return wordsOf("> retire")
 	case Get:
 		return wordsOf("> get", ev.Session)
 	case Delete:
@@ -155,6 +171,10 @@ func (l said) frame(f Frame) []string {
 		return wordsOf("! asks", f.Session, f.Turn, f.Ask.ID)
 	case f.Native != "":
 		return wordsOf("! native", f.Session, f.Turn, f.Native)
+	case f.Consumed != "":
+		return wordsOf("! took", f.Session, f.Turn, f.Consumed)
+	case f.Policy != nil:
+		return wordsOf("! judges", f.Session, f.Turn, f.Policy.ID, f.Policy.Phase)
 	case f.Item != nil:
 		return wordsOf("! frame", f.Session, f.Turn, fmt.Sprint(f.N), "item="+singled(f.Item))
 	}
@@ -190,13 +210,14 @@ func (l said) answers(ev Event) []string {
 	case HarnessClosed:
 		return wordsOf("< closed", ev.Session, because(ev.Err))
 	case Evaluated:
-		list := wordsOf("< evaluated", ev.Session, fmt.Sprint(ev.Result), strings.ToLower(strings.TrimPrefix(ev.Action, "POLICY_ACTION_")), because(ev.Err))
+		list := wordsOf("< evaluated", ev.Session, fmt.Sprint(ev.Result), strings.ToLower(strings.TrimPrefix(ev.Action, "POLICY_ACTION_")), gen(ev.Life), because(ev.Err))
 		if ev.Data != nil {
 			list = append(list, "data="+singled(ev.Data))
 		}
 		return list
 	case LabelsPatched:
-		return wordsOf("< patched", ev.Session, ev.Labels[labelDelivered], because(ev.Err))
+		v, d := ev.Labels[labelDelivered], ev.Labels[labelDispatch]
+		return wordsOf("< patched", ev.Session, first(v, d), when("both", v != "" && d != ""), when("stamp", v == ""), because(ev.Err))
 	case ChildrenRead:
 		return append(wordsOf("< children", ev.Session, because(ev.Err)), childWords(ev.Children...)...)
 	case TextRead:
@@ -221,12 +242,17 @@ func (l said) answers(ev Event) []string {
 		return wordsOf("< answered", ev.Session, ev.Turn, ev.CallID, "output="+quoted(ev.Output), because(ev.Err))
 	case UseJudged:
 		return wordsOf("< judged", ev.Session, ev.Turn, ev.Question, strings.ToLower(strings.TrimPrefix(ev.Action, "POLICY_ACTION_")), because(ev.Err))
+	case TerminalUsed:
+		return wordsOf("< used", ev.Session, key(ev.Key), "output="+quoted(ev.Output))
+	case PhaseJudged:
+		return wordsOf("< phase", ev.Session, ev.Turn, ev.ID, ev.Phase,
+			pair("verdict", strings.ToLower(strings.TrimPrefix(ev.Verdict.Action, "POLICY_ACTION_"))), because(ev.Err))
 	case LookedUp:
 		return wordsOf("< looked", l.session, numberUnless(uint64(ev.Req), "req", uint64(l.req)), "output="+quoted(ev.Output), because(ev.Err))
 	case ControlPosted:
 		return wordsOf("< asked", ev.Session, ev.Child, ev.Type, numberUnless(uint64(ev.Req), "req", uint64(l.req)), because(ev.Err))
 	case WakePosted:
-		return wordsOf("< woke", ev.Session, because(ev.Err))
+		return wordsOf("< woke", ev.Session, gen(ev.Life), because(ev.Err))
 	}
 	return nil
 }
@@ -244,6 +270,12 @@ func specWords(spec *wire.Spec) []string {
 		return nil
 	}
 	list := wordsOf(spec.Name, when("spawn", spec.Spawn), "harness="+spec.Harness)
+	for _, d := range spec.Terminals {
+		list = append(list, "terminal="+d.Name)
+	}
+	for _, k := range spec.Skills {
+		list = append(list, "skill="+quoted(k.Name+":"+k.Text))
+	}
 	var below func(path string, s *wire.Spec)
 	below = func(path string, s *wire.Spec) {
 		for _, a := range s.Agents {
@@ -259,10 +291,14 @@ func itemWords(items []wire.Item) (list []string) {
 	for _, it := range items {
 		word := it.ID + "@" + it.ResponseID
 		switch {
+		case isUser(it) && it.ResponseID != "":
+			word = "marker=" + word
 		case isUser(it):
 			word = "user=" + quoted(it.ID+":"+plain(it.Content))
 		case it.Type == "message":
 			word = "assistant=" + word
+		case it.Type == "error":
+			word = "error=" + word
 		case it.Type == "function_call":
 			word = "call=" + word
 		case it.Type == "function_call_output":

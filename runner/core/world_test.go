@@ -64,7 +64,9 @@ type program struct {
 	session, turn string
 	pieces        int
 	questions     []string
-	closing       bool // the driver ends it before it starts another
+	sent          []string // messages that it may take
+	calls         []string // of a client's tool
+	closing       bool     // the driver ends it before it starts another
 }
 
 // request waits for its reply.
@@ -89,13 +91,29 @@ func (w *world) pick(n int, label string) int {
 	if n == 1 {
 		return 0
 	}
-	return rapid.IntRange(0, n-1).Draw(w.t, label)
+	return drawn(n-1).Draw(w.t, label)
 }
 
 // rarely is true about once in n, and never in the simplest case.
 func (w *world) rarely(n int, label string) bool {
-	return rapid.IntRange(0, n+1).Draw(w.t, label) == n
+	return drawn(n+1).Draw(w.t, label) == n
 }
+
+// drawn draws a number up to n.
+func drawn(n int) *rapid.Generator[int] {
+	if n < len(upTo) {
+		return upTo[n]
+	}
+	return rapid.IntRange(0, n)
+}
+
+// upTo are made once: a world draws hundreds of numbers.
+var upTo = func() (list [80]*rapid.Generator[int]) {
+	for n := range list {
+		list[n] = rapid.IntRange(0, n)
+	}
+	return list
+}()
 
 func choose[T any](w *world, list []T, label string) T { return list[w.pick(len(list), label)] }
 
@@ -109,7 +127,7 @@ func (w *world) must(ok bool, invariant, format string, args ...any) {
 
 func (w *world) boot() {
 	w.core = New(Config{
-		Runner: "me", LaunchBudget: DefaultLaunchBudget, Traits: modelTraits,
+		Runner: "me", LaunchBudget: DefaultLaunchBudget, Traits: modelTraits, Terminals: true,
 		NewID: func() string { w.made++; return fmt.Sprint(w.made) },
 	})
 	if err := w.core.Restore(w.journal); err != nil {
@@ -133,6 +151,8 @@ func modelTraits(h string) (wire.Traits, bool) {
 		return wire.Traits{}, true
 	case "acp:agent":
 		return wire.Traits{Resume: true, History: true}, true
+	case "acp:live":
+		return wire.Traits{Resume: true, Steer: true}, true
 	case "claude-native", "goose-native", "cursor-native":
 		return wire.Traits{Native: true}, true
 	}
@@ -194,6 +214,8 @@ func (w *world) carry(e Effect) {
 		w.programs = append(w.programs, &program{session: e.Start.Session, turn: e.Start.Turn})
 	case Publish:
 		w.server.published(e)
+	case SendToTurn:
+		w.toProgram(e)
 	case SetTimer:
 		w.stopTimer(TimerFired{Session: e.Session, Key: e.Key})
 		w.timers = append(w.timers, TimerFired{Session: e.Session, Key: e.Key})
@@ -207,12 +229,10 @@ func (w *world) carry(e Effect) {
 	case Forget: // the server has deleted the session; its name may be used again
 		w.open = slices.DeleteFunc(w.open, func(q asked) bool {
 			st, stores := q.effect.(Store)
-			post, wakes := q.effect.(PostWake)
-			return stores && st.Session == e.Session || wakes && post.Session == e.Session
+			return stores && st.Session == e.Session
 		})
 		w.server.queue = slices.DeleteFunc(w.server.queue, func(f forward) bool { return f.session == e.Session })
-		w.server.sessions[e.Session].items = nil
-		clear(w.server.sessions[e.Session].begun)
+		w.server.renew(e.Session)
 	case DeleteChild:
 		w.server.remove(e.Session)
 	case Scan:
@@ -221,8 +241,11 @@ func (w *world) carry(e Effect) {
 		}
 	case ReadSnapshot:
 		w.ask(e, e.Session)
-	case ReadSpec, Store, Evaluate, PatchLabels, ReadChildren, ReadText, FindChild, ListSiblings, CreateChild,
-		StampChild, PostTask, CallTool, JudgeUse, LookUp, SpawnSession, PostControl, PostWake:
+	case Store:
+		w.putDown(e)
+		w.ask(e, "")
+	case ReadSpec, JudgePhase, Evaluate, PatchLabels, ReadChildren, ReadText, FindChild, ListSiblings, CreateChild,
+		StampChild, PostTask, CallTool, JudgeUse, LookUp, UseTerminal, SpawnSession, PostControl, PostWake:
 		w.ask(e, "")
 	}
 }

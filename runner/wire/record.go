@@ -29,6 +29,7 @@ const (
 	RecRail       RecordKind = "rail"     // State: the session's line to its parent's stream
 	RecResult     RecordKind = "result"   // State: a payload joins the session's inbox
 	RecDrained    RecordKind = "drained"  // State: what a reading of the inbox took and said
+	RecReturned   RecordKind = "returned" // what the open turn took from the inbox is there again, marked
 )
 
 // ItemState is where a user's item stands.

@@ -51,6 +51,8 @@ type Item struct {
 	ResponseID string `json:"response_id"`
 	Code       string `json:"code"`
 	Message    string `json:"message"`
+	CallID     string `json:"call_id"` // of a call, and of its output
+	Output     string `json:"output"`
 	Content    []struct {
 		Text string `json:"text"`
 	} `json:"content"`

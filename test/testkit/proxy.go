@@ -26,6 +26,7 @@ type Proxy struct {
 	stalled bool
 	left    int64 // bytes until the next cut; negative: none is due
 	taken   int   // connections so far
+	cuts    int   // of connections that stood
 }
 
 // pair is one connection and its other half.
@@ -72,9 +73,19 @@ func NewProxy(t testing.TB, target string) *Proxy {
 func (p *Proxy) Cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if len(p.pairs) > 0 {
+		p.cuts++
+	}
 	for c := range p.pairs {
 		c.reset()
 	}
+}
+
+// Cuts counts how often there was a connection to reset.
+func (p *Proxy) Cuts() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.cuts
 }
 
 // CutAfter cuts in the middle of bytes, when so many more have gone through,

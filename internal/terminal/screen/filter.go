@@ -244,7 +244,7 @@ func (f *Filter) again() bool {
 	st := f.parser.state
 	f.parser.step(0x1b, f)
 	if f.long == hold && (st == oscString || st == dcsPass || st == dcsIgnore || st == otherString || st == nameString) {
-		f.unit = append(f.unit[:0], 0x1b)
+		f.unit = append(f.unit, 0x1b)
 		f.ended(st)
 		f.st = true
 		return true

@@ -38,20 +38,11 @@ type actions interface {
 type parser struct {
 	state   state
 	params  params
-	collect uint32 // prefix and intermediates, then the final byte: an ident
+	collect uint32 // prefix and intermediates, then the final byte: how a sequence is named
 	str     []byte
 	strOver bool
 	dcs     uint32
 	seen    int // code points since the sequence began
-}
-
-// ident is how a sequence is named: its prefix, intermediates and final byte.
-func ident(seq string) uint32 {
-	var id uint32
-	for i := range len(seq) {
-		id = id<<8 | uint32(seq[i])
-	}
-	return id
 }
 
 func (p *parser) clear() {
@@ -237,7 +228,7 @@ func (p *parser) param(c rune) {
 	case ':':
 		p.params.nextSub()
 	default:
-		p.params.digit(int32(c - '0'))
+		p.params.digit(c - '0')
 	}
 }
 

@@ -168,6 +168,23 @@ func TestBrowserShowsTheSame(t *testing.T) {
 	}
 }
 
+func TestBrowserShowsRecordingsAlike(t *testing.T) {
+	x := startXterm(t)
+	for name, output := range recordings(t) {
+		t.Run(name, func(t *testing.T) {
+			for _, end := range []int{len(output) / 3, len(output) / 2, len(output)} {
+				s := New(80, 24, 0)
+				s.Write(output[:end])
+				raw := x.play(t, request{Cols: 80, Rows: 24, Ops: []op{{Write: output[:end]}}})
+				same(t, keptAs(raw.screenState), keptAs(stateOf(s)))
+				again := x.play(t, request{Cols: 80, Rows: 24, Ops: []op{{Write: s.Snapshot(1000, 1<<20)}}})
+				require.Empty(t, again.Answers)
+				same(t, seen(again.screenState), seen(stateOf(s)))
+			}
+		})
+	}
+}
+
 func TestBrowserWidths(t *testing.T) {
 	x := startXterm(t)
 	var w struct{ Plain, Unicode11 string }

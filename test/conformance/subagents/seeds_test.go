@@ -173,6 +173,7 @@ func TestS9DrainedStaysDrained(t *testing.T) {
 	w.Watch(sessionP)
 	kid := w.dispatch(`{"agent":"claude_code","title":"one","args":"task"}`)
 	w.woken(1)
+	w.atRest(sessionP) // a turn that has read, and is cut off, would be shown it again
 	want := "[System: sub-agent task " + kid + " completed — claude_code:one returned: " + native + " has done it]"
 	require.Equal(t, want, w.read("r1"))
 	w.receipted(kid)
@@ -231,6 +232,16 @@ func (w *world) woken(n int) {
 	w.t.Helper()
 	w.Until(func() bool { return len(w.wakes(sessionP)) >= n }, "the parent is not woken")
 	require.Len(w.t, w.wakes(sessionP), n)
+}
+
+// atRest waits until every message of the session has an outcome.
+func (w *world) atRest(session string) {
+	w.t.Helper()
+	for _, item := range w.Items(session) {
+		if item["role"] == "user" {
+			w.Ended(session, item["id"].(string))
+		}
+	}
 }
 
 // receipted waits until the server knows that the child's result was read.

@@ -29,8 +29,8 @@ func TestAttachFromATerminal(t *testing.T) {
 	p.screen.Resize(120, 40)
 	p.mu.Unlock()
 	testkit.Until(t, testkit.Patience, func() bool {
-		p.types("clear; stty size\r")
-		return strings.Contains(p.text(), "\n40 120\n") || strings.HasPrefix(p.text(), "40 120\n")
+		p.types("stty size\r")
+		return strings.Contains(p.text(), "\n40 120\n")
 	}, testkit.Is("the program does not learn the new size"))
 	p.types("sleep 100\r\x03") // a signal for the program there, not for attach
 	p.shows(`\^C`)
@@ -41,6 +41,10 @@ func TestAttachFromATerminal(t *testing.T) {
 	code, said := p.leaves()
 	require.Zero(t, code, said)
 	require.Contains(t, said, "detached; the program goes on, come back with: ")
+
+	show := testkit.Run(t, testkit.Options{}, "sessions", "show", session, "--server", w.server.URL)
+	require.Zero(t, show.Wait(testkit.Patience), show.Stderr)
+	require.Regexp(t, `(?m)^terminals +sh:main$`, show.Stdout.String())
 
 	reader := w.sits(append(at(w.server.URL), session, "sh", "--read-only", "--detach-key", "ctrl-a")...)
 	reader.shows(`(?m)^inter-42$`)

@@ -1,6 +1,7 @@
 package webterminal
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -36,9 +37,9 @@ type page struct {
 	done   chan struct{} // closed when it dials no more
 	cols   int
 	rows   int
-	slow   int // bytes a second that it reads; 0 = all that comes
 
 	mu     sync.Mutex
+	slow   int // bytes a second that it reads; 0 = all that comes
 	screen *screen.Screen
 	ws     *websocket.Conn // nil while it is not connected
 	dials  int
@@ -82,7 +83,7 @@ func (p *page) live(ctx context.Context) {
 				return
 			}
 		}
-		ws, _, err := websocket.Dial(ctx, p.url, &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {p.origin}}}) //nolint:bodyclose // the library has
+		ws, _, err := websocket.Dial(ctx, p.url, &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {p.origin}}})
 		if err != nil {
 			continue // a browser sees 1006
 		}
@@ -139,7 +140,38 @@ func (p *page) show(ctx context.Context, ws *websocket.Conn) websocket.StatusCod
 		p.screen.Write(data)
 		p.raw = append(p.raw, data...)
 		p.mu.Unlock()
+		p.rest(ctx, len(data))
 	}
+}
+
+// rest waits as long as a slow page takes for so many bytes, or until it is slow
+// no more.
+func (p *page) rest(ctx context.Context, n int) {
+	tick := time.NewTicker(testkit.Tick)
+	defer tick.Stop()
+	for began := time.Now(); ctx.Err() == nil; {
+		p.mu.Lock()
+		rate := p.slow
+		p.mu.Unlock()
+		if rate == 0 || time.Since(began) >= time.Duration(n)*time.Second/time.Duration(rate) {
+			return
+		}
+		<-tick.C
+	}
+}
+
+// reads sets how many bytes a second the page reads; 0 is all that comes.
+func (p *page) reads(rate int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.slow = rate
+}
+
+// got is all that the page got as it came.
+func (p *page) got() []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return bytes.Clone(p.raw)
 }
 
 func closing(err error) websocket.CloseError {
@@ -239,6 +271,7 @@ type terminalRow struct {
 		Name    string `json:"terminal_name"`
 		Key     string `json:"session_key"`
 		Running bool   `json:"running"`
+		Socket  string `json:"tmux_socket"`
 	} `json:"metadata"`
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -27,7 +28,7 @@ func begun(t *testing.T) (w *world, session string, p *page) {
 	session = w.server.NewSession("helper")
 	w.makes(session, "sh", "u-ab12cd")
 	p = w.open(session, shell)
-	p.shows("$\n")
+	p.shows("$")
 	return w, session, p
 }
 
@@ -63,7 +64,7 @@ func TestATerminalFromAPage(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, status, "the agent does not declare it")
 
 	p := w.open(session, shell, sized(100, 30))
-	p.shows("$\n")
+	p.shows("$")
 	p.types("stty size\r")
 	p.shows("30 100")
 	late := w.listens(session)
@@ -106,14 +107,44 @@ func TestClosingFromAPage(t *testing.T) {
 	again := w.makes(session, "sh", "u-ab12cd")
 	require.Equal(t, shell, again.ID)
 	fresh := w.open(session, shell)
-	fresh.shows("$\n")
+	fresh.shows("$")
+}
+
+// What a deleted session leaves of its terminals is nothing, also when its runner
+// hears of it later.
+func TestTheTerminalsOfADeletedSession(t *testing.T) {
+	t.Parallel()
+	w, _, tunnel := newCutWorld(t)
+	for _, cut := range []bool{false, true} {
+		session := w.server.NewSession("helper")
+		row := w.makes(session, "sh", "u-ab12cd")
+		p := w.open(session, shell)
+		pid := p.pid()
+		if cut {
+			tunnel.Refuse()
+			testkit.Until(t, testkit.Patience, func() bool { return !w.server.Online() }, testkit.Is("the tunnel is not cut"))
+		}
+		status, raw, err := w.server.Do(http.MethodDelete, "/v1/sessions/"+session, nil)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusOK, status, string(raw))
+		tunnel.Heal()
+		require.Equal(t, websocket.StatusCode(4404), p.ends().Code)
+		testkit.Until(t, testkit.Patience, func() bool {
+			_, err := os.Stat(filepath.Dir(row.Metadata.Socket))
+			return os.IsNotExist(err) && syscall.Kill(pid, 0) != nil
+		}, testkit.Is("something is left of the terminal"))
+	}
 }
 
 // Whatever is restarted, the page comes back by itself to the same program, with
 // the screen as it was.
 func TestThePageComesBack(t *testing.T) {
 	t.Parallel()
-	w, _, p := begun(t)
+	w, _, tunnel := newCutWorld(t)
+	session := w.server.NewSession("helper")
+	w.makes(session, "sh", "u-ab12cd")
+	p := w.open(session, shell)
+	p.shows("$\n")
 	pid := p.pid()
 	p.types("echo written before\r")
 	p.shows("\nwritten before")
@@ -125,13 +156,15 @@ func TestThePageComesBack(t *testing.T) {
 		p.shows("\nwritten before")
 		require.Equal(t, pid, p.pid(), what)
 	}
+	comesBack("a tunnel that is cut", tunnel.Cut)
 	comesBack("a server that is asked to stop", func() {
 		w.server.Process.Signal(syscall.SIGTERM)
 		require.Zero(t, w.server.Process.Wait(testkit.Patience))
 		w.server.Start()
 	})
 	p.mu.Lock()
-	require.Equal(t, websocket.StatusServiceRestart, p.closes[0].Code)
+	require.Equal(t, websocket.StatusTryAgainLater, p.closes[0].Code)
+	require.Equal(t, websocket.StatusServiceRestart, p.closes[1].Code)
 	p.mu.Unlock()
 	comesBack("a server that is killed", func() {
 		w.server.Kill()
@@ -156,7 +189,7 @@ func TestAPasteOfAMegabyte(t *testing.T) {
 	p.types(fmt.Sprintf("stty raw -echo; echo ready; head -c %d >pasted; stty sane; echo pasted\r", len(paste)))
 	p.shows("\nready")
 	p.types(string(paste))
-	p.shows("pasted\n$\n")
+	p.shows("pasted\n$")
 	got, err := os.ReadFile(w.runner.Path("pasted"))
 	require.NoError(t, err)
 	require.Equal(t, sha256.Sum256(paste), sha256.Sum256(got), "%d bytes of %d", len(got), len(paste))
@@ -169,11 +202,11 @@ func TestAPageThatReadsNothing(t *testing.T) {
 	w, session, p := begun(t)
 	goesOn := p.stops()
 	neighbour := w.open(session, shell)
-	neighbour.shows("$\n")
+	neighbour.shows("$")
 	neighbour.types("seq 1 300000; echo done\r")
-	neighbour.shows("300000\ndone\n$\n")
+	neighbour.shows("300000\ndone\n$")
 	goesOn()
-	p.shows("300000\ndone\n$\n")
+	p.shows("300000\ndone\n$")
 	lines := strings.Split(strings.TrimRight(p.text(), "\n"), "\n")
 	require.Greater(t, len(lines), 20)
 	for n, line := range lines[len(lines)-20 : len(lines)-2] {

@@ -45,12 +45,13 @@ type fault struct {
 	method, pattern string
 	left            int // how often still; negative is for ever
 	how             Fault
+	then            bool // then it is answered well
 }
 
 // Break has the next calls of a method to the paths of a pattern (package path)
 // answered by the fault, times times, or for ever when that is 0. mend ends it.
 func (s *Server) Break(method, pattern string, times int, how Fault) (mend func()) {
-	f := &fault{method, pattern, times, how}
+	f := &fault{method: method, pattern: pattern, left: times, how: how}
 	if times == 0 {
 		f.left = -1
 	}
@@ -61,6 +62,27 @@ func (s *Server) Break(method, pattern string, times int, how Fault) (mend func(
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		f.left = 0
+	}
+}
+
+// Hold has the calls of a method to the paths of a pattern wait for their
+// answers until release.
+func (s *Server) Hold(method, pattern string) (release func()) {
+	held := make(chan struct{})
+	f := &fault{method: method, pattern: pattern, left: -1, then: true, how: func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-held:
+		case <-r.Context().Done():
+		}
+	}}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults = append(s.faults, f)
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		f.left = 0
+		close(held)
 	}
 }
 

@@ -129,7 +129,9 @@ func (s *Server) recorded(next http.Handler) http.Handler {
 		}()
 		if broken != nil {
 			broken.how(answered, r)
-			return
+			if !broken.then {
+				return
+			}
 		}
 		next.ServeHTTP(answered, r)
 	})
