@@ -127,7 +127,7 @@ func (p *tmuxPane) rejoin(ctx context.Context, s sink) error {
 	}, pictureCommands(p.history)...)
 	if err != nil {
 		client.finish()
-		return err
+		return errors.New("tmux let go of a client that it had just taken") // it lives, so this is a strike
 	}
 	s.answer("") // has the typist type what the client before us took with it
 	return nil

@@ -36,7 +36,9 @@ type labelling struct {
 }
 
 // dispatching tells whether the server is being told of a dispatch.
-func (l labelling) dispatching() bool { return l.stamping || l.open[labelDispatch] != "" }
+func (l labelling) dispatching() bool {
+	return l.stamping || l.open[labelDispatch] != ""
+}
 
 // patch has the server label a child. It is told one thing at a time, so that
 // none overtakes another: a dispatch, or a receipt, that comes late would be
@@ -69,7 +71,8 @@ func (c *Core) stamped(s *session, err error) {
 	s.labels.stamping = false
 	if err == nil {
 		delete(s.labels.next, labelDispatch)
-	} else if s.Child.Both {
+	}
+	if err != nil && s.Child.Both {
 		c.patch(s, s.Child.labels()) // the server may have it
 	}
 	c.patchNext(s)

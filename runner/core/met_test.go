@@ -7,6 +7,7 @@ const met = `
 act a guess
 act again
 act agent
+act another
 act answer
 act approval
 act archive

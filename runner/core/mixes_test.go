@@ -13,7 +13,7 @@ var often = []string{"answer", "answer", "answer", "answer", "forward"}
 func and(acts ...string) []string { return append(often[:len(often):len(often)], acts...) }
 
 var mixes = []mix{
-	{"turns", []string{"T", "P"}, and("write", "works", "write", "approval", "write", "message", "message", "end", "stream", "missed", "up", "init", "again", "down",
+	{"turns", []string{"T", "P"}, and("write", "works", "write", "approval", "write", "another", "message", "message", "end", "stream", "missed", "up", "init", "again", "down",
 		"interrupt", "stop_session", "timer", "restart", "seen", "checkpoint", "unstored", "marker", "elsewhere", "rebind", "archive", "reset", "get",
 		"effort_change", "unknown_kind", "request gone", "delete", "list tools", "result", "skill", "retire", "agent", "use terminal",
 		"of a terminal")},

@@ -160,6 +160,8 @@ func (w *world) perform(name string) {
 		}
 	case "seen":
 		w.seen()
+	case "another":
+		w.another(w.one("session"))
 	case "of a terminal":
 		event := encode(map[string]string{"type": "session.resource.created"})
 		w.step(Told{Session: w.one("session").id, Event: event, Keep: w.pick(2, "it is kept") == 1})
@@ -279,19 +281,19 @@ func (w *world) write() {
 		f.Item = encode(map[string]any{"type": "function_call", "status": "action_required", "name": "sys_read_inbox", "arguments": "{}", "call_id": fmt.Sprint("call", p.pieces)})
 	case 3:
 		f.Item = encode(map[string]any{"type": "function_call", "status": "in_progress", "name": "bash", "arguments": "{}", "call_id": fmt.Sprint("own", p.pieces)})
-	case 4:
+	case 6:
 		f.Item = encode(map[string]any{"type": "function_call_output", "output": "x", "call_id": fmt.Sprint("own", p.pieces)})
 	case 0:
 		w.ids++
 		q := &wire.Elicitation{ID: fmt.Sprint("q", w.ids), Method: "elicitation/create", Params: json.RawMessage("{}")}
-		if w.pick(2, "tool") == 0 {
+		if w.pick(4, "tool") < 3 {
 			q.Tool = &wire.ToolUse{Name: "bash", Args: json.RawMessage("{}")}
 		}
 		p.questions = append(p.questions, q.ID)
 		f.Ask = q
 	case 5:
 		f.Native = fmt.Sprint("conv-", p.session)
-	case 6:
+	case 4:
 		f.Policy = &wire.PolicyRequest{ID: fmt.Sprint("p", p.pieces), Phase: choose(w, []string{"PHASE_TOOL_CALL", "PHASE_LLM_REQUEST"}, "phase"), Data: json.RawMessage("{}")}
 	case 7:
 		f.Consumed = "nothing"

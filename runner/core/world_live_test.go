@@ -25,6 +25,20 @@ func (w *world) joins(ev Event, r wire.Record) {
 	w.turns[r.Turn] = turn
 }
 
+// another gives a session a message while its program is at work, which takes it
+// if it was sent it.
+func (w *world) another(s *stored) {
+	w.works(s)
+	w.works(s)
+	for _, p := range w.programs {
+		if n := len(p.sent); n > 0 && p.session == s.id {
+			p.pieces++
+			w.step(Frame{Session: p.session, Turn: p.turn, N: p.pieces - 1, Consumed: p.sent[n-1]})
+			return
+		}
+	}
+}
+
 // putDown sees what the conversation is told of a result that reached nobody.
 func (w *world) putDown(e Store) {
 	work, ok := strings.CutPrefix(e.Out.ResponseID, deadLetters)
