@@ -77,6 +77,7 @@ export function TerminalView({ live, terminal, shown }: Props) {
       },
       bytes: (data) => screen.current?.write(data),
       clipboard: (text) => void navigator.clipboard.writeText(text).catch(() => (offered.value = text)),
+      unsure: (bytes) => say(`The last ${bytes} letters that you typed may not have arrived.`),
       state: (s) => {
         if (s.name !== 'connected') screen.current?.accept(false);
         if (s.name === 'closed' && s.ended) live.dispatch({ type: 'terminalEnded', id: terminal.id });
