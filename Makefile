@@ -16,10 +16,10 @@ SEED ?= 1
 
 export GOLANGCI_LINT_CACHE := $(CURDIR)/.cache/golangci
 
-.PHONY: help run build cross test properties lint cover fuzz mutants interop bench xterm unit browser
+.PHONY: help run build cross test properties lint cover fuzz mutants interop bench xterm unit browser web web-check screenshot
 
 help: ## what can be made
-	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
 run: ## start server and runner from source: make run ARGS="--listen 127.0.0.1:8080"
 	go run ./cmd/outrunner up $(ARGS)
@@ -86,6 +86,9 @@ web-check: ## lint and test the pages, and see that what is committed is what th
 	npm --prefix $(WEB) run build
 	@if [[ -n $$(git status --porcelain -- internal/web/dist) ]]; then \
 		git status --short -- internal/web/dist; echo "internal/web/dist is not what the source builds: run make web and commit it"; exit 1; fi
+
+screenshot: build $(WEB)/node_modules/.package-lock.json ## docs/screenshot.png, of a real server and a played agent; needs chromium
+	cd $(WEB) && node demo/shoot.mjs $(CURDIR)/bin/outrunner $(CURDIR)/docs/screenshot.png
 
 $(WEB)/node_modules/.package-lock.json: $(WEB)/package-lock.json
 	npm --prefix $(WEB) ci --no-audit --no-fund

@@ -95,11 +95,11 @@ func (a *app) greet(s *serving, room *config.Room, workspace string) error {
 	}
 	_, err := fmt.Fprintf(a.out, `outrunner is up at %s, working in %s
 
+  look at it:  open %s/ in a browser
   try it:      %s send%s --agent shell 'uname -a'
-  look at it:  %s sessions%s
   stop it:     ctrl-c
 
-%s`, s.address(), workspace, program(), at, program(), at, tokenNote(s, room))
+%s`, s.address(), workspace, s.address(), program(), at, tokenNote(s, room))
 	return err
 }
 

@@ -29,7 +29,10 @@ func (m *Manager) adopt() {
 			ctx, cancel := context.WithTimeout(context.Background(), commandLimit)
 			defer cancel()
 			t, err := m.adoptOne(ctx, filepath.Join(m.root, entry.Name()))
-			if err != nil && !errors.Is(err, errHeld) {
+			switch {
+			case errors.Is(err, errHeld):
+				m.cfg.Log.Info("terminal left to another runner", "terminal", entry.Name())
+			case err != nil:
 				m.cfg.Log.Warn("terminal of an earlier runner not taken over", "folder", entry.Name(), "err", err)
 			}
 			found[i] = t
@@ -39,9 +42,16 @@ func (m *Manager) adopt() {
 	found = slices.DeleteFunc(found, func(t *terminal) bool { return t == nil })
 	slices.SortFunc(found, func(a, b *terminal) int { return a.made.Compare(b.made) })
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	entered := slices.DeleteFunc(slices.Clone(found), func(t *terminal) bool { return !m.enter(t) })
+	m.mu.Unlock()
 	for _, t := range found {
-		m.enter(t)
+		if slices.Contains(entered, t) {
+			continue
+		}
+		// It has ended meanwhile, or there is an older one of its id.
+		if err := m.discard(context.Background(), t); err != nil {
+			m.cfg.Log.Warn("terminal of an earlier runner not cleared away", "terminal", t.generation, "err", err)
+		}
 	}
 }
 
@@ -74,8 +84,10 @@ func (m *Manager) adoptOne(ctx context.Context, path string) (*terminal, error) 
 	t.started = true // by its first viewer, or by the one who attaches now, who says so again
 	pane := m.newPane(t, environment(m.cfg.Environ, spec, t.generation))
 	t.back = pane
+	pane.awaitOthers(ctx)
 	if err := pane.reconnect(t); err != nil {
 		if errors.Is(err, errGone) {
+			m.cfg.Log.Info("terminal has ended meanwhile", "terminal", known.Generation, "err", err)
 			return nil, f.remove()
 		}
 		f.release()
@@ -84,6 +96,7 @@ func (m *Manager) adoptOne(ctx context.Context, path string) (*terminal, error) 
 	shot, _ := os.ReadFile(filepath.Join(path, screenFile)) // a runner that was killed has left none
 	m.serving.Go(func() { m.serve(t) })
 	if alive, err := pane.alive(ctx); err == nil && !alive {
+		m.cfg.Log.Info("program has ended meanwhile", "terminal", known.Generation)
 		return nil, m.discard(ctx, t)
 	}
 	if len(shot) > 0 {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -138,7 +139,7 @@ func TestAKilledTmuxIsAnExit(t *testing.T) {
 	made := launch(t, m, shell("a", "echo ready; sleep 1000"))
 	b := look(t, m, made, 80, 24)
 	b.shows(t, "ready")
-	tmuxSays(t, made, "run-shell", "-b", "kill -9 $PPID")
+	require.NoError(t, syscall.Kill(serverPID(t, made), syscall.SIGKILL))
 	require.Equal(t, detachedEnded, b.detached(t))
 	eventually(t, func() bool { return len(book.of("exited")) == 1 })
 	assert.Contains(t, book.of("exited")[0].Exit.Tail, "ready")

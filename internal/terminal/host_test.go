@@ -136,6 +136,29 @@ func TestAStoppedRunnerLeavesItsModes(t *testing.T) {
 	require.Contains(t, b.rawText(), "\x1b[?2004h")
 }
 
+// Two terminals of one id cannot be; if there are, the older one stays, and
+// neither is left behind.
+func TestOneOfTwoIsTakenOver(t *testing.T) {
+	dir := shortDir(t)
+	m, _ := startManager(t, Config{Dir: dir})
+	older := launch(t, m, shell("a", "sleep 1000"))
+	other := shell("a", "sleep 1000")
+	other.Session = "s2"
+	younger := launch(t, m, other)
+	m.Stop()
+	f, err := holdFolder(filepath.Dir(younger.Socket))
+	require.NoError(t, err)
+	r, err := f.load()
+	require.NoError(t, err)
+	r.Session = "s1"
+	require.NoError(t, f.save(r))
+	f.release()
+
+	next, _ := startManager(t, Config{Dir: dir})
+	require.Equal(t, []wire.Terminal{older}, next.List("s1"))
+	require.NoDirExists(t, filepath.Dir(younger.Socket))
+}
+
 // T22: what does not live any more is cleared away, and what is another
 // container's is left alone.
 func TestWhatIsNotOursIsLeftAlone(t *testing.T) {

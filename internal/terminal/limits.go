@@ -18,8 +18,7 @@ const (
 	// why, until a terminal is given up (terminals.md T33); between, strikeEvery.
 	strikes     = 3
 	strikeEvery = time.Second
-	// retryEvery is how often something is typed again while tmux is being reached
-	// again.
+	// retryEvery is how often something is tried again that only waits for tmux.
 	retryEvery = 20 * time.Millisecond
 	// typedLimit is how long an agent's typing may wait for its turn.
 	typedLimit = 30 * time.Second

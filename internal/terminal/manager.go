@@ -108,48 +108,48 @@ func (m *Manager) Launch(ctx context.Context, spec wire.TerminalSpec) (wire.Term
 	}
 	at := place{spec.Session, wire.Terminal{Name: spec.Name, Key: spec.Key}.ID()}
 	for {
-		there, other, b, err := m.claim(at, spec)
+		there, other, own, err := m.claim(at, spec)
+		var waitFor <-chan struct{}
 		switch {
 		case err != nil:
 			return wire.Terminal{}, err
+		case own != nil:
+			return m.bear(ctx, at, own, spec, path)
 		case other != nil:
-			select {
-			case <-other.done:
-			case <-ctx.Done():
-				return wire.Terminal{}, fmt.Errorf("waiting for the launch of terminal %s: %w", at.id, context.Cause(ctx))
-			}
-			continue
-		case there != nil:
+			waitFor = other.done
+		default:
 			if alive, err := there.back.alive(ctx); alive || err != nil {
 				return there.describe(), ctx.Err()
 			}
 			m.retire(there)
-			select {
-			case <-there.gone:
-			case <-ctx.Done():
-				return wire.Terminal{}, fmt.Errorf("waiting for the end of terminal %s: %w", at.id, context.Cause(ctx))
-			}
-			continue
+			waitFor = there.gone
 		}
-		t, err := m.start(ctx, spec, path)
-		m.mu.Lock()
-		delete(m.births, at)
-		closed := m.closed
-		entered := err == nil && !closed && m.enter(t)
-		m.mu.Unlock()
-		close(b.done)
-		switch {
-		case err != nil:
-			return wire.Terminal{}, err
-		case entered:
-			return t.describe(), nil
-		case closed:
-			limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeLimit)
-			defer cancel()
-			return wire.Terminal{}, errors.Join(errStopping, m.discard(limited, t))
+		select {
+		case <-waitFor:
+		case <-ctx.Done():
+			return wire.Terminal{}, fmt.Errorf("waiting for the terminal %s before this one: %w", at.id, context.Cause(ctx))
 		}
-		return wire.Terminal{}, m.stillborn(ctx, t)
 	}
+}
+
+// bear starts a terminal whose birth was claimed, and enters it.
+func (m *Manager) bear(ctx context.Context, at place, own *birth, spec wire.TerminalSpec, path string) (wire.Terminal, error) {
+	t, err := m.start(ctx, spec, path)
+	m.mu.Lock()
+	delete(m.births, at)
+	closed := m.closed
+	entered := err == nil && !closed && m.enter(t)
+	m.mu.Unlock()
+	close(own.done)
+	switch {
+	case err != nil:
+		return wire.Terminal{}, err
+	case entered:
+		return t.describe(), nil
+	case closed:
+		return wire.Terminal{}, errors.Join(errStopping, m.discard(context.WithoutCancel(ctx), t)) // it has its own limit
+	}
+	return wire.Terminal{}, m.stillborn(ctx, t)
 }
 
 // claim finds the terminal of a place, or a launch of it, or begins one.

@@ -3,6 +3,7 @@
 package terminal
 
 const (
-	rounds    = 20
-	idleShare = 0.01 // of a processor
+	rounds     = 20
+	idleShare  = 0.01 // of a processor
+	floodLines = "300000"
 )

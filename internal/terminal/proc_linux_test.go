@@ -14,17 +14,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/outrunner/outrunner/runner/wire"
 )
-
-// serverPID is the process of a terminal's tmux.
-func serverPID(t *testing.T, made wire.Terminal) int {
-	t.Helper()
-	pid, err := strconv.Atoi(tmuxSays(t, made, "display-message", "-p", "#{pid}"))
-	require.NoError(t, err)
-	return pid
-}
 
 // statOf has the fields of a process after its name; nil if there is none.
 func statOf(pid int) []string {

@@ -17,7 +17,7 @@ func TestAStuckViewerIsClosedAlone(t *testing.T) {
 	lim := defaultLimits()
 	lim.stuck = 2 * time.Second
 	m, _ := startLimited(t, Config{}, lim)
-	made := launch(t, m, shell("a", `read x; seq 1 300000; echo done; read x; echo again; sleep 1000`))
+	made := launch(t, m, shell("a", `read x; seq 1 `+floodLines+`; echo done; read x; echo again; sleep 1000`))
 	stuck := look(t, m, made, 80, 24, func(b *browser) { b.blocked = make(chan struct{}) })
 	b := look(t, m, made, 80, 24)
 	b.keys("\r")
@@ -30,7 +30,7 @@ func TestAStuckViewerIsClosedAlone(t *testing.T) {
 // What waits for a viewer is bounded, and what it missed is made good.
 func TestAViewerThatComesBackIsPainted(t *testing.T) {
 	m, _ := startManager(t, Config{})
-	made := launch(t, m, shell("a", `read x; seq 1 300000; echo done; sleep 1000`))
+	made := launch(t, m, shell("a", `read x; seq 1 `+floodLines+`; echo done; sleep 1000`))
 	slow := look(t, m, made, 80, 24, func(b *browser) { b.blocked = make(chan struct{}) })
 	b := look(t, m, made, 80, 24)
 	b.keys("\r")

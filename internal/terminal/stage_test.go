@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -256,6 +257,14 @@ func tmuxSays(t *testing.T, made wire.Terminal, args ...string) string {
 	}
 	require.NoError(t, err)
 	return strings.TrimRight(string(out), "\n")
+}
+
+// serverPID is the process of a terminal's tmux.
+func serverPID(t *testing.T, made wire.Terminal) int {
+	t.Helper()
+	pid, err := strconv.Atoi(tmuxSays(t, made, "display-message", "-p", "#{pid}"))
+	require.NoError(t, err)
+	return pid
 }
 
 func eventually(t *testing.T, condition func() bool, what ...any) {

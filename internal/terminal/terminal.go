@@ -46,6 +46,7 @@ type terminal struct {
 	filter  screen.Filter
 	viewers []*viewer
 	typist  *viewer // who typed last
+	typists []*typist
 	owner   owner
 	started bool      // a program that waits for its first viewer was told
 	active  time.Time // when a change was last told
@@ -154,22 +155,39 @@ func (t *terminal) lastLines() string {
 }
 
 // typedBy notes who types: that one has the size and gets the questions.
-func (t *terminal) typedBy(v *viewer, data []byte) {
+func (t *terminal) typedBy(v *viewer, data []byte) bool {
 	now := t.now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if !v.counts(len(data)) {
+		return false
+	}
 	t.touched, v.active = now, now
 	if automatic.Match(data) {
-		return
+		return true
 	}
 	v.typed, t.typist = now, v
 	if t.owner.typed(v) {
 		t.typing.want(v.cols, v.rows)
 	}
+	return true
+}
+
+// notTyped takes back what could not be typed after all.
+func (t *terminal) notTyped(v *viewer, data []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	v.counts(-len(data))
 }
 
 // heard takes a control message of a viewer.
 func (t *terminal) heard(v *viewer, text []byte) {
+	if id, ok := readTypist(text); ok && !v.readOnly {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.named(v, id)
+		return
+	}
 	cols, rows, ok := readResize(text)
 	if !ok {
 		return

@@ -83,6 +83,27 @@ func (p *tmuxPane) greet(ctx context.Context, client *controlClient) error {
 	}
 }
 
+// awaitOthers waits until no control client is left of the runner before us. tmux
+// 3.3 falls over, and takes the program along, when one comes while another one
+// goes that did not say so. Somebody else's may stay, so there is a limit.
+func (p *tmuxPane) awaitOthers(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, stopGrace)
+	defer cancel()
+	for {
+		out, err := p.command(ctx, "list-clients", "-F", "#{client_control_mode}").Output()
+		if err != nil || !strings.Contains(string(out), "1") {
+			return
+		}
+		timer := time.NewTimer(retryEvery)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+	}
+}
+
 // reconnect makes a new control client, and has the screen painted from what
 // tmux knows: what was printed in between is not.
 func (p *tmuxPane) reconnect(s sink) error {
@@ -127,7 +148,7 @@ func (p *tmuxPane) rejoin(ctx context.Context, s sink) error {
 	}, pictureCommands(p.history)...)
 	if err != nil {
 		client.finish()
-		return err
+		return errors.New("tmux let go of a client that it had just taken") // it lives, so this is a strike
 	}
 	s.answer("") // has the typist type what the client before us took with it
 	return nil

@@ -56,6 +56,8 @@ type viewer struct {
 	sized    <-chan struct{} // closed when the terminal has followed
 	typed    time.Time       // when it last typed
 	active   time.Time       // when it last did anything
+	count    *typist         // of what it has typed, if it has said who it is
+	owed     bool            // it is to be told the count
 }
 
 // add puts what was printed into the queue. A viewer that is too far behind
@@ -98,6 +100,9 @@ func (v *viewer) take() (next []message, paced bool, wait time.Duration) {
 	t := v.t
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if owed := v.owes(); owed != nil {
+		return owed, false, 0
+	}
 	switch {
 	case v.behind:
 		v.behind, v.partial = false, true
@@ -137,7 +142,7 @@ func (v *viewer) join() []message {
 		v.partial = true
 		all = t.paint(patchLines, maxPatch)
 	}
-	return all
+	return append(v.owes(), all...)
 }
 
 func size(messages []message) int {
@@ -326,8 +331,11 @@ func (v *viewer) read(ctx context.Context) {
 		if v.readOnly || len(data) == 0 {
 			continue
 		}
-		v.t.typedBy(v, data)
+		if !v.t.typedBy(v, data) {
+			return
+		}
 		if v.t.typing.put(ctx, keystroke{data: data}) != nil {
+			v.t.notTyped(v, data)
 			return
 		}
 	}

@@ -2,6 +2,7 @@ package browser
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/chromedp/cdproto/network"
@@ -17,6 +18,7 @@ func (p *tab) offline(yes bool) {
 	_, err := chromedp.Call(ctx, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{
 		MatchedNetworkConditions: []*network.Conditions{{Offline: yes, DownloadThroughput: -1, UploadThroughput: -1}}})
 	require.NoError(p.t, err)
+	p.until(fmt.Sprintf("await fetch('/health').then(() => true, () => false) === %v", !yes), "its network does not change")
 	_, err = chromedp.Call(ctx, network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: yes, DownloadThroughput: -1, UploadThroughput: -1})
 	require.NoError(p.t, err)
 }

@@ -105,7 +105,7 @@ func (p *tab) until(expression, what string) {
 
 func (p *tab) untilWithin(limit time.Duration, expression, what string) {
 	p.t.Helper()
-	testkit.Until(p.t, limit, func() bool { return value[bool](p, "!!("+expression+")") }, testkit.Is("the page: "+what))
+	testkit.Until(p.t, limit, func() bool { return value[bool](p, "(async () => !!("+expression+"))()") }, testkit.Is("the page: "+what))
 }
 
 // byID selects what has a test id, and more that is said of it.

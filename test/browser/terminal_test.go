@@ -84,3 +84,47 @@ func TestAFlood(t *testing.T) {
 	v.reads("199999\n200000\n")
 	v.tab.reads(byID("terminal-line"), "Ended")
 }
+
+// htop draws by itself all the time: it is right when it has ended, and its keys
+// are when it runs.
+func TestHtop(t *testing.T) {
+	t.Parallel()
+	_, _, v := begun(t)
+	v.types("htop --readonly -d 100\r")
+	v.reads("PID")
+	v.resize(size{1000, 600, false})
+	v.reload()
+	v.reads("PID")
+	v.types("q")
+	v.right("$ htop --readonly")
+	require.NotContains(t, v.draws().String(), "PID")
+	v.types("echo back\r")
+	v.right("\nback\n$")
+}
+
+// The terminals of a session are opened and closed from its page.
+func TestOpeningAndClosing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t).begin()
+	p := open(t, w.URL, "/", desk)
+	p.click(byID("agent", attr("data-agent", "shell")))
+	p.click(byID("session-without-message"))
+	p.click(byID("add-terminal"))
+	p.sees(byID("terminal-view", attr("data-state", "connected")))
+	sessions, err := w.Sessions()
+	require.NoError(t, err)
+	v := &screen{p, w.terminals(sessions[0].ID)[0]}
+	v.types("echo a shell of $USER\r")
+	v.right("\na shell of tester\n")
+	v.types("exit\r")
+	v.tab.reads(byID("terminal-line"), "Ended")
+	p.sees(".ended " + byID("close-terminal"))
+	p.click(byID("close-terminal"))
+	p.seesNot(byID("terminal-view"))
+	p.click(byID("add-terminal"))
+	p.sees(byID("terminal-view", attr("data-state", "connected")))
+	p.click(byID("close-terminal"))
+	p.click(byID("confirm-yes"))
+	p.seesNot(byID("terminal-view"))
+	require.Empty(t, w.terminals(sessions[0].ID))
+}

@@ -109,6 +109,19 @@ func (w *watch) status(url string) int64 {
 	return w.told[url]
 }
 
+// dials counts the sockets to terminals that the page has opened so far.
+func (w *watch) dials() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := 0
+	for _, url := range w.seen {
+		if strings.Contains(url, "/attach?") {
+			n++
+		}
+	}
+	return n
+}
+
 // said tells whether the console of the page has a text.
 func (w *watch) said(text string) bool {
 	w.mu.Lock()

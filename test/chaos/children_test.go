@@ -99,17 +99,25 @@ func (s *storm) endOne(title string) {
 	s.end(s.t, title, how)
 }
 
-// cut breaks the line, in one of three ways, as soon as it stands again.
+// cut breaks the line, in one of three ways, as soon as it stands again. The
+// server may take it for standing a moment longer than it does.
 func (s *storm) cut() {
 	s.mended()
 	s.cuts++
+	broken := func() bool { return s.line.Cuts() >= s.cuts }
 	switch s.random.IntN(3) {
 	case 0:
-		s.line.Cut()
+		testkit.Until(s.t, testkit.Patience, func() bool { s.line.Cut(); return broken() }, testkit.Is("there is no line to cut"))
 	case 1:
 		s.line.CutAfter(s.random.Int64N(4096))
 	case 2:
-		s.line.Refuse()
+		testkit.Until(s.t, testkit.Patience, func() bool {
+			s.line.Refuse()
+			if !broken() {
+				s.line.Heal()
+			}
+			return broken()
+		}, testkit.Is("there is no line to cut"))
 		testkit.Hold(time.Duration(s.random.Int64N(int64(mostPause))))
 		s.line.Heal()
 	}

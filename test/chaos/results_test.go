@@ -25,7 +25,7 @@ func (s *storm) requireEnds() {
 				tasks = append(tasks, i.ID)
 			}
 		}
-		require.Len(s.t, tasks, 1, "tasks of child %s", title)
+		require.Len(s.t, tasks, 1, "tasks of child %s; its parent: %s", title, s.conversation(s.root))
 		end := s.Settled(turnLimit, c.ID, tasks[0])[0]
 		at, err := s.Session(c.ID)
 		require.NoError(s.t, err)
@@ -55,6 +55,17 @@ func (s *storm) requireEnds() {
 	for _, end := range s.Settled(turnLimit, s.root, s.tasks...) {
 		require.Equal(s.t, "completed", end.Status, "dispatching: %s", end.Message)
 	}
+}
+
+// conversation is a session's items, to tell what went wrong.
+func (s *storm) conversation(session string) string {
+	items, err := s.Items(session)
+	require.NoError(s.t, err)
+	var text strings.Builder
+	for _, i := range items {
+		fmt.Fprintf(&text, "\n  %s %s %s %.80q %s%s", i.Type, i.Role, i.CallID, i.Output, i.Text(), i.Code)
+	}
+	return text.String()
 }
 
 // payload is how a result begins that is shown to a parent.

@@ -93,14 +93,6 @@ func (f *Filter) Feed(p []byte) []Part {
 	return parts
 }
 
-// Flush gives what is kept back, when no more will come.
-func (f *Filter) Flush() []byte {
-	rest := f.unit
-	f.unit = nil
-	f.reset()
-	return rest
-}
-
 func (f *Filter) reset() {
 	f.unit = f.unit[:0]
 	f.inner = f.inner[:0]

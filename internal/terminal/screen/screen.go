@@ -74,15 +74,9 @@ func (s *Screen) Cols() int { return s.cols }
 // Rows is the number of rows.
 func (s *Screen) Rows() int { return s.rows }
 
-// Title is the window title that the program set.
-func (s *Screen) Title() string { return s.title }
-
 // Alternate reports whether the alternate screen is shown, as full-screen
 // programs do.
 func (s *Screen) Alternate() bool { return s.buf == s.alternate }
-
-// HistoryLen is the number of lines above the primary screen.
-func (s *Screen) HistoryLen() int { return s.history.len() }
 
 // reset is the state of a terminal that was just switched on. The title and the
 // colours stay.

@@ -58,7 +58,7 @@ func TestViewersThatComeLaterSeeTheSame(t *testing.T) {
 			watch(early, parts)
 			watch(late, parts)
 		}
-		rest := filter.Flush()
+		rest := filter.kept()
 		early.Write(rest)
 		late.Write(rest)
 		same2(t, model, early)

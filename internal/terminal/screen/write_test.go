@@ -25,7 +25,7 @@ func FuzzWrite(f *testing.F) {
 		painted.Write(pieced.Snapshot(20, 1<<20))
 		pieced.Write(output[cut:])
 		require.Equal(t, stateOf(whole).String(), stateOf(pieced).String())
-		require.LessOrEqual(t, whole.HistoryLen(), 20)
+		require.LessOrEqual(t, whole.history.len(), 20)
 		for _, s := range []*Screen{pieced, painted} {
 			s.Resize(int(at)%30, int(at)%9) // and by any other size
 			require.NotPanics(t, func() { s.Text(20) })

@@ -7,6 +7,7 @@ class FakeSocket {
   readyState = 0;
   binaryType = '';
   sent: (string | Uint8Array)[] = [];
+  names: string[] = [];
   onopen: (() => void) | null = null;
   onmessage: ((m: { data: unknown }) => void) | null = null;
   onclose: ((e: { code: number; reason: string }) => void) | null = null;
@@ -14,7 +15,12 @@ class FakeSocket {
     FakeSocket.all.push(this);
   }
   send(data: string | Uint8Array): void {
-    this.sent.push(data);
+    const m = typeof data === 'string' ? (JSON.parse(data) as { type: string; id: string }) : null;
+    if (m?.type === 'typist') this.names.push(m.id);
+    else this.sent.push(data);
+  }
+  counts(bytes: number): void {
+    this.onmessage?.({ data: JSON.stringify({ type: 'typed', bytes }) });
   }
   close(): void {
     this.readyState = 3;
@@ -45,6 +51,7 @@ afterEach(() => {
 function dialed(readOnly = false) {
   const states: AttachState[] = [];
   const copied: string[] = [];
+  const unsure: number[] = [];
   const sizes: number[][] = [];
   let screens = 0;
   const line = new Attach('ws://here', readOnly, {
@@ -55,10 +62,11 @@ function dialed(readOnly = false) {
     bytes: () => undefined,
     size: (cols, rows) => sizes.push([cols, rows]),
     clipboard: (text) => copied.push(text),
+    unsure: (bytes) => unsure.push(bytes),
     state: (s) => states.push(s),
   });
   line.dial();
-  return { line, states, copied, sizes, screens: () => screens };
+  return { line, states, copied, unsure, sizes, screens: () => screens };
 }
 
 it('tells its size first, and a size only once', () => {
@@ -151,4 +159,55 @@ it('takes the size that the terminal has', () => {
   ])
     last().onmessage?.({ data });
   expect(sizes).toEqual([[100, 30]]);
+});
+
+it('sends again what did not arrive before a cut, and nothing else', () => {
+  const { line, states, unsure } = dialed();
+  last().opened();
+  const [id] = last().names;
+  last().counts(0);
+  line.write(keys('ab'));
+  last().counts(2);
+  line.write(keys('cd'));
+  line.write(keys('ef'));
+  last().counts(3);
+  last().cut(1013);
+  vi.advanceTimersByTime(500);
+  last().opened();
+  expect(last().names).toEqual([id]);
+  expect(states.at(-1)).toEqual({ name: 'connecting', again: true });
+  expect(line.write(keys('x'))).toBe(false); // it would be typed before the others
+  last().counts(5); // of those that were never told of, one arrived
+  expect(last().sent.slice(1)).toEqual([keys('f')]);
+  expect(states.at(-1)).toEqual({ name: 'connected' });
+  expect(line.write(keys('g'))).toBe(true);
+  last().counts(7);
+  last().cut(1006);
+  vi.advanceTimersByTime(1000);
+  last().opened();
+  last().counts(7);
+  expect(last().sent.slice(1)).toEqual([]);
+  expect(unsure).toEqual([]);
+});
+
+it('says so when nobody knows what arrived', () => {
+  const { line, unsure, states } = dialed();
+  last().opened();
+  last().counts(0);
+  line.write(keys('abc'));
+  last().cut(1006);
+  vi.advanceTimersByTime(500);
+  last().opened();
+  line.write(keys('no'));
+  last().counts(7); // of another life
+  expect(last().sent.slice(1)).toEqual([]);
+  expect(unsure).toEqual([3]);
+  line.write(keys('de'));
+  last().cut(1006);
+  vi.advanceTimersByTime(1000);
+  last().opened();
+  vi.advanceTimersByTime(10_000); // it does not count any more
+  expect(unsure).toEqual([3, 2]);
+  expect(states.at(-1)).toEqual({ name: 'connected' });
+  expect(line.write(keys('f'))).toBe(true);
 });

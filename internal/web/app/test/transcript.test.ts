@@ -77,5 +77,6 @@ it('shows a message once, from sending to answer', () => {
 
 it('tells the runner’s own messages from the user’s', () => {
   expect(kinds(asked('u', '[System: a result waits]'))).toEqual(['note: The runner wrote to the agent']);
+  expect(kinds(asked('u', '[System: interrupted]\nStop.'))).toEqual(['note: The turn was interrupted']);
   expect(kinds(asked('u', 'not [System: this]'))).toEqual(['user: not [System: this]']);
 });

@@ -5,6 +5,8 @@ export interface Route {
   session: string | null;
   /** 'chat', 'agents', or a terminal's id. */
   tab: string;
+  /** Shortcuts led here: the next key may be one, too. */
+  byKey?: boolean;
 }
 
 export function readRoute(path: string, hash: string): Route {

@@ -75,8 +75,16 @@ function userEntry(i: Item, waits: boolean): Entry {
 
 /** What a runner writes to an agent by itself is told apart from the user's words by its form alone. */
 function systemNote(i: Item): Entry | null {
-  const text = /^\[System: ([^]*)\]$/.exec(textOf(i))?.[1];
-  return text ? { kind: 'note', key: i.id, text: 'The runner wrote to the agent', more: text } : null;
+  const [, text, more] = /^\[System: ([^\]]+)\](?:\n([^]*))?$/.exec(textOf(i)) ?? [];
+  if (!text) return null;
+  if (text === 'interrupted')
+    return { kind: 'note', key: i.id, text: 'The turn was interrupted', more: more ?? null };
+  return {
+    kind: 'note',
+    key: i.id,
+    text: 'The runner wrote to the agent',
+    more: more ? `${text}\n${more}` : text,
+  };
 }
 
 function entryOf(i: Item, chat: Chat, outputs: Map<string, Item>): Entry | null {

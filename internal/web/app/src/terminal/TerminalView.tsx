@@ -77,8 +77,10 @@ export function TerminalView({ live, terminal, shown }: Props) {
       },
       bytes: (data) => screen.current?.write(data),
       clipboard: (text) => void navigator.clipboard.writeText(text).catch(() => (offered.value = text)),
+      unsure: (bytes) => say(`The last ${bytes} letters that you typed may not have arrived.`),
       state: (s) => {
         if (s.name !== 'connected') screen.current?.accept(false);
+        if (s.name === 'closed' && s.ended) live.dispatch({ type: 'terminalEnded', id: terminal.id });
         state.value = s;
       },
     });
@@ -102,7 +104,7 @@ export function TerminalView({ live, terminal, shown }: Props) {
       screen.current?.dispose();
       screen.current = null;
     };
-  }, [session, terminal.id, watches, state, blocked, offered, foreign]);
+  }, [live, session, terminal.id, watches, state, blocked, offered, foreign]);
 
   useEffect(() => screen.current?.setDark(isDark), [isDark]);
   useLayoutEffect(() => {
@@ -161,7 +163,10 @@ export function TerminalView({ live, terminal, shown }: Props) {
           disabled={s.name === 'closed' && s.ended}
           aria-pressed={watches}
           data-testid="read-only"
-          onClick={() => (readOnly.value = !watches)}
+          onClick={() => {
+            state.value = { name: 'connecting', again: false }; // the line that stands is not the one asked for
+            readOnly.value = !watches;
+          }}
         >
           <Icon name="eye" /> {watches ? 'Type again' : 'Only watch'}
         </button>

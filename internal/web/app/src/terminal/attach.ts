@@ -1,4 +1,5 @@
 import { Redial } from './redial';
+import { Unheard } from './unheard';
 
 /** Input is sent in messages of at most this size, in bytes. */
 const MAX_MESSAGE = 256 << 10;
@@ -15,6 +16,8 @@ export interface AttachHandlers {
   /** The terminal's size from here on: that of whoever typed last. */
   size(cols: number, rows: number): void;
   clipboard(text: string): void;
+  /** So many bytes that were typed before a cut may not have arrived. */
+  unsure(bytes: number): void;
   state(state: AttachState): void;
 }
 
@@ -25,10 +28,13 @@ const TYPED = 5_000;
 const MAX_CLIPBOARD = 1 << 20;
 /** No terminal has more columns or rows. */
 const MAX_SIDE = 1000;
+/** How long the count of what arrived is waited for, in milliseconds. */
+const COUNTED = 10_000;
 
 /**
- * A terminal's socket, dialed again after a cut. What is typed goes out once, or
- * is refused: write says so, and nothing is kept for later.
+ * A terminal's socket, dialed again after a cut. What is typed arrives once, or
+ * is refused: write says so. Only what was on its way when the line was cut is
+ * sent again, as far as it did not arrive (unheard.ts).
  */
 export class Attach {
   private socket: WebSocket | null = null;
@@ -38,6 +44,8 @@ export class Attach {
   private typed = -Infinity;
   private sent = '';
   private over = false;
+  private readonly unheard = new Unheard();
+  private asking: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
     private readonly url: string,
@@ -59,13 +67,43 @@ export class Attach {
       this.sent = '';
       const { cols, rows } = this.on.open();
       this.resize(cols, rows);
-      this.on.state({ name: 'connected' });
+      if (!this.readOnly) this.ask(socket);
+      if (!this.asking) this.on.state({ name: 'connected' });
     };
     socket.onmessage = (m) => {
       if (m.data instanceof ArrayBuffer) this.on.bytes(new Uint8Array(m.data));
       else this.said(String(m.data));
     };
     socket.onclose = (e) => this.closed(e.code, e.reason);
+  }
+
+  /** Says who types here, and asks what has arrived, before anything is typed. */
+  private ask(socket: WebSocket): void {
+    if (this.unheard.begin()) {
+      this.asking = setTimeout(() => {
+        this.asking = undefined;
+        this.answered(new Uint8Array(0), this.unheard.forget());
+      }, COUNTED);
+    }
+    socket.send(JSON.stringify({ type: 'typist', id: this.unheard.id }));
+  }
+
+  private counted(bytes: number): void {
+    if (!this.asking) return this.unheard.count(bytes);
+    clearTimeout(this.asking);
+    this.asking = undefined;
+    const { again, unsure } = this.unheard.resume(bytes);
+    this.answered(again, unsure);
+  }
+
+  private answered(again: Uint8Array, unsure: number): void {
+    this.send(again);
+    if (unsure > 0) this.on.unsure(unsure);
+    this.on.state({ name: 'connected' });
+  }
+
+  private send(data: Uint8Array): void {
+    for (let at = 0; at < data.length; at += MAX_MESSAGE) this.socket?.send(data.slice(at, at + MAX_MESSAGE));
   }
 
   /** Dials now what would be dialed later, or what was given up. */
@@ -82,9 +120,10 @@ export class Attach {
 
   /** Sends what was typed. false: it is not sent, and will not be. */
   write(data: Uint8Array): boolean {
-    if (this.readOnly || this.socket?.readyState !== WebSocket.OPEN) return false;
+    if (this.readOnly || this.asking || this.socket?.readyState !== WebSocket.OPEN) return false;
     this.typed = Date.now();
-    for (let at = 0; at < data.length; at += MAX_MESSAGE) this.socket.send(data.slice(at, at + MAX_MESSAGE));
+    this.unheard.add(data);
+    this.send(data);
     return true;
   }
 
@@ -108,6 +147,8 @@ export class Attach {
   }
 
   private drop(): void {
+    clearTimeout(this.asking);
+    this.asking = undefined;
     const s = this.socket;
     this.socket = null;
     if (!s) return;
@@ -116,6 +157,8 @@ export class Attach {
   }
 
   private closed(code: number, reason: string): void {
+    clearTimeout(this.asking);
+    this.asking = undefined;
     this.socket = null;
     if (this.over) return;
     const verdict = this.redial.closed(code, reason, this.opened ? Date.now() - this.opened : 0);
@@ -136,7 +179,9 @@ export class Attach {
         data?: string;
         cols?: number;
         rows?: number;
+        bytes?: number;
       };
+      if (m.type === 'typed' && Number.isInteger(m.bytes)) this.counted(m.bytes as number);
       if (m.type === 'size' && isSize(m.cols) && isSize(m.rows)) this.on.size(m.cols, m.rows);
       if (m.type !== 'clipboard-write' || m.encoding !== 'base64' || !m.data) return;
       if (this.readOnly || Date.now() - this.typed > TYPED) return;

@@ -2,6 +2,7 @@ import { useComputed, useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { working } from '../state/chat';
 import type { LiveSession } from '../state/live';
+import { route } from '../state/route';
 import { runnerOf } from '../state/about';
 import { complain } from '../state/say';
 import { send } from '../state/send';
@@ -114,7 +115,7 @@ export function Chat({ live, hidden }: { live: LiveSession; hidden: boolean }) {
         <Composer
           draftKey={live.id}
           placeholder={runs ? 'A message for after this turn, or to steer it' : 'Message'}
-          autoFocus={!hidden}
+          autoFocus={!hidden && !route.value.byKey}
           send={(text) => {
             toEnd();
             void send(live, text);

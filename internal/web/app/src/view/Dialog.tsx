@@ -57,8 +57,8 @@ export function Confirm(props: {
           class="danger"
           data-testid="confirm-yes"
           onClick={() => {
+            props.act(); // it may need what closing forgets
             props.close();
-            props.act();
           }}
         >
           {props.yes}

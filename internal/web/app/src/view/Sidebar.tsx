@@ -47,6 +47,11 @@ export function Sidebar({ close, help }: { close: () => void; help: () => void }
           data-testid="session-search"
           value={search.value}
           onInput={(e) => (search.value = e.currentTarget.value)}
+          onKeyDown={(e) => {
+            if (e.key !== 'Escape') return;
+            search.value = '';
+            e.currentTarget.blur();
+          }}
         />
       </label>
       <ul class="sessions" data-testid="session-list">

@@ -71,7 +71,7 @@ function step(by: number): void {
   const list = sortRows(rows.value, '');
   const at = list.findIndex((r) => r.id === route.value.session);
   const next = list[at < 0 ? 0 : Math.min(list.length - 1, Math.max(0, at + by))];
-  if (next) go({ session: next.id });
+  if (next) go({ session: next.id, byKey: true });
 }
 
 function tab(n: number): boolean {
