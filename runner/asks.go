@@ -171,15 +171,18 @@ func (d *driver) postWake(ctx context.Context, e core.PostWake) error {
 // 100 items.
 const historyPages = 100
 
-// history reads the conversation before the inputs of a turn, for a program
-// that keeps none (sessions.md 7). What cannot be read fails the turn: a
-// program that has half of a conversation answers another question.
+// history reads the conversation that the inputs of a turn go on with, for a
+// program that keeps none (sessions.md 7). A message that came while the turn
+// before was at work lies before what that turn stored afterwards; all of that
+// belongs to it, but for the messages that are not answered yet. What cannot be
+// read fails the turn: a program that has half of a conversation answers another
+// question.
 func (d *driver) history(ctx context.Context, start wire.TurnStart) (wire.TurnStart, error) {
 	inputs := map[string]bool{}
 	for _, in := range start.Inputs {
 		inputs[in.ItemID] = true
 	}
-	after := ""
+	after, behind := "", false // behind an input
 	for range historyPages {
 		var page wire.Page
 		err := d.try(ctx, func(ctx context.Context) (err error) {
@@ -190,8 +193,9 @@ func (d *driver) history(ctx context.Context, start wire.TurnStart) (wire.TurnSt
 			return start, fmt.Errorf("reading the conversation: %w", err)
 		}
 		for _, it := range page.Items {
-			if inputs[it.ID] {
-				return start, nil // what lies behind is not answered yet
+			behind = behind || inputs[it.ID]
+			if behind && it.Type == "message" && (it.Role == "user" || it.Role == "") && !it.IsMeta {
+				continue
 			}
 			if compacted := wire.CompactedHistory(it); compacted != nil {
 				start.History = compacted

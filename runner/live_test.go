@@ -169,3 +169,30 @@ func TestACompactionStandsForWhatWasBefore(t *testing.T) {
 		w.stop()
 	}
 }
+
+// A message that comes while a turn works lies before what that turn stores
+// afterwards: its own turn is given all of that, and what waits behind it is not
+// told before its time.
+func TestTheConversationHasWhatWasStoredBehindTheMessage(t *testing.T) {
+	w := newWorld(t)
+	w.server.spec = &wire.Spec{Name: "agent", Harness: "acp:chat"}
+	message := func(id, role, text string) wire.Item {
+		return wire.Item{ID: id, Type: "message", Role: role, Content: json.RawMessage(`[{"type":"input_text","text":"` + text + `"}]`)}
+	}
+	marker := message("m", "user", "[System: interrupted]")
+	marker.IsMeta = true
+	w.server.items["S"] = []wire.Item{
+		message("a", "user", "first"), {ID: "c", Type: "function_call", CallID: "1", Name: "look", Arguments: "{}"}, message("u1", "user", "say x"),
+		{ID: "o", Type: "function_call_output", CallID: "1", Output: "seen"}, message("t", "assistant", "answered"), marker,
+		message("later", "user", "waits"),
+	}
+	w.start()
+	e := w.stream("S")
+	w.send("S", "u1", "say x")
+	e.nextOf("response.completed")
+	want := []string{"first", "look", "seen", "answered", "interrupted"}
+	require.Len(t, w.harness.history, len(want))
+	for n, words := range want {
+		require.Contains(t, w.harness.history[n], words)
+	}
+}

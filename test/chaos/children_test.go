@@ -27,7 +27,7 @@ const (
 	readsOfWave = 3
 
 	mostPause = 100 * time.Millisecond // between two steps of a wave
-	settling  = 60 * time.Second       // of all that a wave has left
+	settling  = 2 * time.Minute        // of all that a wave has left, on a busy machine
 )
 
 // chaosSeed is the variable that chooses another order of the steps.
