@@ -58,8 +58,13 @@ func serve(t *testing.T, s *peer.Server) *served {
 	program := os.Getenv("OUTRUNNER_INTEROP_OPENCODE")
 	require.NotEmpty(t, program, "set OUTRUNNER_INTEROP_OPENCODE to the path of opencode")
 	w := &served{Server: s, t: t, runner: s.NewRunner("")}
+	home := t.TempDir()
+	t.Cleanup(func() { // it writes into its home until its end
+		w.runner.RequireGone()
+		testkit.RequireNone(t, home)
+	})
 	config, err := json.Marshal(map[string]any{"harnesses": map[string]any{id: map[string]any{
-		"adapter": "acp", "command": []string{program, "acp"}, "env": modelmock.New(t).OpenCode(t.TempDir()),
+		"adapter": "acp", "command": []string{program, "acp"}, "env": modelmock.New(t).OpenCode(home),
 	}}})
 	require.NoError(t, err)
 	w.runner.Configure(string(config)) // JSON is YAML
