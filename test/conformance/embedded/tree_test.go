@@ -78,10 +78,11 @@ func TestARunnerKilledOverItsChildren(t *testing.T) {
 				kids := w.children()
 				return kids["worker"].Status == "failed" && kids["critic"].Status == "failed"
 			}, testkit.Is("the children are not settled"))
-			testkit.Until(t, testkit.Patience, func() bool { return w.told("failed — worker:1")+w.told("failed — critic:1") >= 2 },
+			testkit.Until(t, testkit.Patience, func() bool { return w.told("failed — worker:")+w.told("failed — critic:") >= 2 },
 				testkit.Is("the parent has not read the results"))
-			require.Equal(t, 1, w.told("failed — worker:1"))
-			require.Equal(t, 1, w.told("failed — critic:1"))
+			// The title of a task that no journal knows may be its agent's name.
+			require.Equal(t, 1, w.told("failed — worker:"))
+			require.Equal(t, 1, w.told("failed — critic:"))
 			require.Len(t, w.noted("ran"), 2, "nothing is run again")
 		})
 	}

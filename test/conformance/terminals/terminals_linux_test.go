@@ -238,10 +238,8 @@ func TestNoTerminalHasASecretOfTheRunner(t *testing.T) {
 	w := newWorld(t, "OMNIGENT_RUNNER_INITIAL_AUTH_TOKEN="+secret)
 	w.shell()
 	v := w.view("")
-	v.Type("tr '\\0' '\\n' </proc/$$/environ | grep -c ^OMNIGENT_TERMINAL_; env | grep -c no-termin[a]l; echo done-$((1 + 1))\r")
-	v.Sees("done-2")
+	v.Type("echo vars-$(tr '\\0' '\\n' </proc/$$/environ | grep -c ^OMNIGENT_TERMINAL_) secrets-$(env | grep -c no-termin[a]l)\r")
+	v.Sees("vars-3 secrets-0")
 	require.NotContains(t, v.Seen(), secret)
-	require.Contains(t, v.Seen(), "\r\n3\r\n")
-	require.Contains(t, v.Seen(), "\r\n0\r\n")
 	w.end()
 }
