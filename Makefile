@@ -11,7 +11,7 @@ FUZZTIME ?= 60s
 ARGS ?=
 WORLDS ?= 100000
 CHECKS ?= 300
-BENCHTIME ?= 2000x
+BENCHTIME ?= 1000x
 SEED ?= 1
 
 export GOLANGCI_LINT_CACHE := $(CURDIR)/.cache/golangci
@@ -49,7 +49,7 @@ browser: ## the web pages in a real Chromium, which is installed if it is missin
 	@rm -rf .cache/browser && mkdir -p .cache/browser
 	@go test -C test/browser -count=1 -timeout 10m -parallel 4 -artifacts -outputdir $(CURDIR)/.cache/browser ./...
 
-bench: ## how fast it is, in relation to what it could be (docs/performance.md); BENCHTIME=2000x
+bench: ## how fast it is, in relation to what it could be (docs/performance.md); BENCHTIME=1000x
 	@go test -run '^$$' -bench . -benchtime $(BENCHTIME) -timeout 20m ./test/bench
 
 # Its programs come from their registries, the first time; its table is printed

@@ -4,9 +4,14 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/outrunner/outrunner/test/testkit"
 )
+
+// sizeEvery is how often a terminal takes a size. Who opens one again sooner
+// waits for that, as no person would.
+const sizeEvery = 60 * time.Millisecond
 
 // BenchmarkAttach is how long a browser that opens a terminal waits for its
 // screen: one with an empty history, and one with 50,000 lines of it. The
@@ -18,7 +23,8 @@ func BenchmarkAttach(b *testing.B) {
 		text, err := firstSight(full, "50000")
 		return err == nil && strings.Contains(text, "49999")
 	}, testkit.Is("the lines are not printed"))
-	compare(b, contestant{"empty", opened(empty, "ready")}, contestant{"full", opened(full, "50000")})
+	apart := func() { pause(b.Context(), sizeEvery) }
+	compare(b, contestant{name: "empty", before: apart, once: opened(empty, "ready")}, contestant{name: "full", before: apart, once: opened(full, "50000")})
 }
 
 func opened(url, want string) func() error {

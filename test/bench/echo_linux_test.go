@@ -230,7 +230,7 @@ func BenchmarkEcho(b *testing.B) {
 	for _, s := range []*screen{plain, local, remote} {
 		require.NoError(b, s.wait("ready"))
 	}
-	compare(b, contestant{"pty", plain.echo}, contestant{"tmux", local.echo}, contestant{"browser", remote.echo})
+	compare(b, contestant{name: "pty", once: plain.echo}, contestant{name: "tmux", once: local.echo}, contestant{name: "browser", once: remote.echo})
 }
 
 // BenchmarkEchoBesideFlood is the same in the browser while another terminal
@@ -242,5 +242,5 @@ func BenchmarkEchoBesideFlood(b *testing.B) {
 	for _, s := range []*screen{calm, beside} {
 		require.NoError(b, s.wait("ready"))
 	}
-	compare(b, contestant{"quiet", calm.echo}, contestant{"flooded", beside.echo})
+	compare(b, contestant{name: "quiet", once: calm.echo}, contestant{name: "flooded", once: beside.echo})
 }

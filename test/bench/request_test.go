@@ -142,8 +142,8 @@ func plainWebSocket(b *testing.B) func() error {
 // top of TCP or of a WebSocket.
 func BenchmarkRequest(b *testing.B) {
 	h := http.HandlerFunc(parrot)
-	compare(b, contestant{"tcp", plainTCP(b)}, contestant{"ws", plainWebSocket(b)},
-		contestant{"http", plainHTTP(b, h)}, contestant{"tunnel", ask(tunneled(b, h), "http://runner/")})
+	compare(b, contestant{name: "tcp", once: plainTCP(b)}, contestant{name: "ws", once: plainWebSocket(b)},
+		contestant{name: "http", once: plainHTTP(b, h)}, contestant{name: "tunnel", once: ask(tunneled(b, h), "http://runner/")})
 }
 
 // BenchmarkRequestBeside is one small request after the other through a tunnel
@@ -174,5 +174,5 @@ func BenchmarkRequestBeside(b *testing.B) {
 			b.ReportMetric(float64(<-done)/took.Seconds()/1e6, "bulk-MB/s")
 		})
 	}
-	compare(b, contestant{"alone", ask(alone, url)}, contestant{"bulk", ask(busy, url)}, contestant{"stall", ask(stuck, url)})
+	compare(b, contestant{name: "alone", once: ask(alone, url)}, contestant{name: "bulk", once: ask(busy, url)}, contestant{name: "stall", once: ask(stuck, url)})
 }

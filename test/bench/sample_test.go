@@ -8,8 +8,9 @@ import (
 
 // A contestant is one way of doing what a benchmark measures, once.
 type contestant struct {
-	name string
-	once func() error
+	name   string
+	once   func() error
+	before func() // not measured; may be nil
 }
 
 // compare lets the contestants do it by turns, b.N times each, and reports the
@@ -20,6 +21,9 @@ func compare(b *testing.B, all ...contestant) {
 	took := make([][]time.Duration, len(all))
 	for b.Loop() {
 		for i, c := range all {
+			if c.before != nil {
+				c.before()
+			}
 			begin := time.Now()
 			if err := c.once(); err != nil {
 				b.Fatalf("%s: %v", c.name, err)
