@@ -180,4 +180,12 @@ func (w *world) replied(ev Event, e Reply) {
 	}
 }
 
+// unheard sees an answer that the runner's death kept back: what it answers is
+// done nevertheless.
+func (w *world) unheard(e Effect) {
+	if e, ok := e.(Reply); ok {
+		w.identityReplied(w.requests[e.Req], e)
+	}
+}
+
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

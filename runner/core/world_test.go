@@ -198,6 +198,7 @@ func (w *world) step(ev Event) {
 	if dies {
 		for _, e := range out.Effects[carried:] {
 			w.say(e)
+			w.unheard(e)
 		}
 		w.say(fmt.Sprintf("// it dies, and the last %d of these never happen", len(out.Effects)-carried))
 		w.boot()
