@@ -30,7 +30,7 @@ const (
 // labelling is what the server is being told of a child.
 type labelling struct {
 	stamping bool              // the dispatch of a task that is given out when it is there
-	stamped  bool              // so it was: who read of a dispatch before may know an older one
+	named    bool              // it was told of a dispatch: who read of one before may know an older one
 	open     map[string]string // labels that it is told of
 	next     map[string]string // and is told then
 }
@@ -44,6 +44,9 @@ func (l labelling) dispatching() bool {
 // none overtakes another: a dispatch, or a receipt, that comes late would be
 // taken for what was said last.
 func (c *Core) patch(s *session, labels map[string]string) {
+	if labels[labelDispatch] != "" {
+		s.labels.named = true
+	}
 	switch {
 	case len(s.labels.next) == 0 && len(s.labels.open) > 0 && contains(s.labels.open, labels):
 		// It is told so already.

@@ -218,7 +218,7 @@ func (c *Core) toExisting(p *session, s *send, busy bool) {
 		c.effect(PostTask{Session: p.id, Key: s.key, Child: s.child, Text: s.args.input.Input})
 	default:
 		s.work = work{Parent: p.id, ID: c.workID(), Agent: s.agent, Title: s.name, Stamp: kid.newestItem()}
-		kid.labels.stamping, kid.labels.stamped = true, true
+		kid.labels.stamping, kid.labels.named = true, true
 		// If the task is never sent, the server must not wait for its result; and
 		// what was before is not the dispatch that the server has then.
 		next := kid.Child

@@ -175,7 +175,7 @@ func (c *Core) adopted(s *session) work {
 	id := s.Identity
 	return work{
 		Parent: id.ParentID, ID: first(id.Dispatch, c.workID()), Agent: first(id.SubAgent, id.AgentName, "sub-agent"),
-		Title: id.SubAgent, State: workLaunching, Unstamped: s.labels.stamped,
+		Title: id.SubAgent, State: workLaunching, Unstamped: s.labels.named,
 	}
 }
 
