@@ -29,8 +29,9 @@ type world struct {
 	journal Journal
 	timing  Timing
 
-	terminals *fakeTerminals // nil: the runner has none
-	workspace string
+	terminals  *fakeTerminals // nil: the runner has none
+	summarizer Summarizer     // nil: the runner has none
+	workspace  string
 
 	runner *Runner
 	http   *httptest.Server
@@ -49,7 +50,7 @@ func (w *world) start() *world {
 	w.t.Helper()
 	cfg := Config{
 		ID: "me", Server: w.server, Specs: w.server, Harness: w.harness, Journal: w.journal,
-		Workspace: w.workspace, Shell: "/bin/usershell",
+		Workspace: w.workspace, Shell: "/bin/usershell", Summarizer: w.summarizer,
 		Log: slog.New(slog.DiscardHandler), Timing: w.timing,
 	}
 	if w.terminals != nil {

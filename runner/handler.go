@@ -39,6 +39,10 @@ func (r *Runner) route(w http.ResponseWriter, req *http.Request) {
 		r.method(w, req, methods{http.MethodGet: func() { r.health(w) }})
 		return
 	}
+	if req.URL.Path == "/v1/summarize" && r.cfg.Summarizer != nil {
+		r.method(w, req, methods{http.MethodPost: func() { r.summarize(w, req) }})
+		return
+	}
 	if len(parts) < 2 || parts[0] != "v1" || parts[1] != "sessions" {
 		notFound(w)
 		return

@@ -68,6 +68,13 @@ type Specs interface {
 	Spec(ctx context.Context, session, agentID, revision string) (*wire.Spec, error)
 }
 
+// Summarizer has a language model sum a conversation up.
+type Summarizer interface {
+	// Summarize asks once. An error that is wire.ErrRejected has a sentence for
+	// the user, who can mend the cause; any other is the service's.
+	Summarize(ctx context.Context, ask wire.SummaryRequest) (wire.Summary, error)
+}
+
 // Journal is the runner's durable state.
 type Journal interface {
 	// Load returns all records in order.

@@ -27,6 +27,9 @@ type Config struct {
 	Harness Harness
 	// Terminals runs programs in terminals. Default: this runner has none.
 	Terminals Terminals
+	// Summarizer sums conversations up for the server. Default: this runner has
+	// no POST /v1/summarize.
+	Summarizer Summarizer
 	// Workspace is the folder of sessions that have none of their own, and what
 	// theirs are seen from. Default: the current one.
 	Workspace string

@@ -17,6 +17,7 @@ import (
 	"github.com/outrunner/outrunner/internal/harness"
 	"github.com/outrunner/outrunner/internal/journal"
 	"github.com/outrunner/outrunner/internal/serverapi"
+	"github.com/outrunner/outrunner/internal/summary"
 	"github.com/outrunner/outrunner/runner"
 	"github.com/outrunner/outrunner/tunnel"
 )
@@ -84,7 +85,8 @@ func runRunner(ctx context.Context, s runnerSetup) (err error) {
 		Journal: records,
 		Harness: programs, LaunchBudget: s.launch,
 		Terminals: terminals, Workspace: s.workspace,
-		Carrier: runner.Carrier{Admitted: tunnel.Admitted, Generation: tunnel.Generation, OnCovered: tunnel.OnCovered},
+		Summarizer: &summary.Summarizer{},
+		Carrier:    runner.Carrier{Admitted: tunnel.Admitted, Generation: tunnel.Generation, OnCovered: tunnel.OnCovered},
 	})
 	if err != nil {
 		return fmt.Errorf("starting the runner: %w", err)

@@ -29,6 +29,7 @@ var rooms = map[string][]string{
 	"internal/harness":   {"runner/wire"},
 	"internal/journal":   {"runner/wire"},
 	"internal/serverapi": {"runner/wire"},
+	"internal/summary":   {"runner/wire"},
 	"internal/terminal":  {"runner/wire"},
 	"internal/workspace": {"runner/wire"},
 	"internal/agentspec": {"runner/wire"},
