@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -79,7 +80,10 @@ func classify(err error) *apiError {
 // fail answers an error.
 func fail(w http.ResponseWriter, log *slog.Logger, err error) {
 	e := classify(err)
-	if e.status >= http.StatusInternalServerError {
+	switch {
+	case errors.Is(err, context.Canceled):
+		log.Debug("whoever asked has gone", "error", err) // nothing of ours failed
+	case e.status >= http.StatusInternalServerError:
 		log.Error("request failed", "status", e.status, "error", err)
 	}
 	var body any
