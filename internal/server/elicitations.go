@@ -192,11 +192,7 @@ func (s *Server) resolveElicitation(w http.ResponseWriter, r *http.Request) erro
 	if err != nil {
 		return err
 	}
-	raw, err := readJSON(w, r, maxBody)
-	if err != nil {
-		return err
-	}
-	body, err := object(raw, "the body")
+	body, err := readObject(w, r, maxBody)
 	if err != nil {
 		return err
 	}

@@ -13,15 +13,7 @@ import (
 // patchSession is PATCH /v1/sessions/{id} (server.md 2.3). A key that is not
 // known is a 422.
 func (s *Server) patchSession(w http.ResponseWriter, r *http.Request) error {
-	id, err := s.sessionID(r)
-	if err != nil {
-		return err
-	}
-	raw, err := readJSON(w, r, maxBody)
-	if err != nil {
-		return err
-	}
-	fields, err := object(raw, "the body")
+	id, fields, err := s.sessionBody(w, r)
 	if err != nil {
 		return err
 	}

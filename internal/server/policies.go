@@ -15,11 +15,7 @@ func (s *Server) evaluatePolicies(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
-	raw, err := readJSON(w, r, maxEventsBody)
-	if err != nil {
-		return err
-	}
-	body, err := object(raw, "the body")
+	body, err := readObject(w, r, maxEventsBody)
 	if err != nil {
 		return err
 	}

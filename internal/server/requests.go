@@ -49,6 +49,15 @@ func readJSON(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	return []byte(strings.TrimSpace(string(raw))), nil
 }
 
+// readObject is readJSON for a body that must be an object.
+func readObject(w http.ResponseWriter, r *http.Request, limit int64) (map[string]json.RawMessage, error) {
+	raw, err := readJSON(w, r, limit)
+	if err != nil {
+		return nil, err
+	}
+	return object(raw, "the body")
+}
+
 // sessionID is the id in the request's path, in its bare form.
 func (s *Server) sessionID(r *http.Request) (string, error) {
 	id := bareID(r.PathValue("session_id"))

@@ -20,11 +20,7 @@ func (s *Server) sessionBody(w http.ResponseWriter, r *http.Request, needs ...st
 	if err != nil {
 		return "", nil, err
 	}
-	raw, err := readJSON(w, r, maxBody)
-	if err != nil {
-		return "", nil, err
-	}
-	fields, err := object(raw, "the body")
+	fields, err := readObject(w, r, maxBody)
 	if err != nil {
 		return "", nil, err
 	}

@@ -131,11 +131,7 @@ func (s *Server) transferTerminal(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
-	raw, err := readJSON(w, r, maxBody)
-	if err != nil {
-		return err
-	}
-	fields, err := object(raw, "the body")
+	fields, err := readObject(w, r, maxBody)
 	if err != nil {
 		return err
 	}
