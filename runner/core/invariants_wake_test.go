@@ -141,7 +141,7 @@ func (w *world) drains(parent string, d drained) {
 	}
 	for _, res := range w.inbox[parent] {
 		taken := slices.Contains(d.Taken, res.N)
-		unique := strings.HasPrefix(res.Output, "«")
+		unique := strings.HasPrefix(res.Output, "«") && !w.saidTwice(parent, res)
 		shown := strings.Contains(d.Text, res.Output)
 		word := w.verdicts[parent][res.N]
 		data, replaced := strings.CutPrefix(word, "DATA ")
@@ -181,6 +181,12 @@ func (w *world) drains(parent string, d drained) {
 		there := slices.ContainsFunc(w.inbox[parent], func(res result) bool { return res.N == n })
 		w.must(there, "I12", "%s takes %d, which is not there", parent, n)
 	}
+}
+
+// saidTwice tells whether two ends of one task, of which the later one counts,
+// wait with the same text.
+func (w *world) saidTwice(parent string, res result) bool {
+	return slices.ContainsFunc(w.inbox[parent], func(other result) bool { return other.N != res.N && other.Output == res.Output })
 }
 
 // shownBefore is what marks a result that is shown again.
