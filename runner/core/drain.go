@@ -126,10 +126,13 @@ func (c *Core) retire(r result) {
 		return // a later result of it was read before: that receipt stands
 	}
 	next := kid.Child
-	if next.Work != nil && next.Work.ID == r.WorkID {
+	switch {
+	case next.Work != nil && next.Work.ID == r.WorkID:
 		next.owed = owed{Receipt: r.WorkID, Both: next.Work.Unstamped}
 		next.Work, next.Drained = nil, r.WorkID
-	} else if !next.Both {
+	case next.Work == nil && next.Drained == "":
+		return // the child was deleted; the one that has its name now did not do this
+	case !next.Both:
 		next.owed = owed{Receipt: r.WorkID}
 	}
 	c.recordChild(kid, next)
