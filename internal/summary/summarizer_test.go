@@ -202,6 +202,7 @@ func TestServicesThatFail(t *testing.T) {
 		{"no choices", "{}", 200, "it has no choices"},
 		{"no text", `{"choices":[{"message":{"content":" \n"}}]}`, 200, "it has no text"},
 		{"a refusal", `{"choices":[{"message":{"refusal":"I will not"}}]}`, 200, "the model refused: I will not"},
+		{"cut off", `{"choices":[{"message":{"content":"They"},"finish_reason":"length"}]}`, 200, "it is cut off"},
 		{"without end", strings.Repeat("x", maxAnswer+1), 200, "over 4 MiB"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -214,11 +215,17 @@ func TestServicesThatFail(t *testing.T) {
 			require.Len(t, p.asked, 1)
 		})
 	}
-	p := serve(t, 200, "")
-	p.Close()
-	q := ask("gpt-x")
+	p := serve(t, 200, `{"content":[{"type":"text","text":"They"}],"stop_reason":"max_tokens"}`)
+	q := ask("claude-x")
 	q.Connection.BaseURL = p.URL
 	_, err := summarizer(t, nil).Summarize(t.Context(), q)
+	require.ErrorContains(t, err, "the answer of anthropic is no summary: it is cut off")
+
+	p = serve(t, 200, "")
+	p.Close()
+	q = ask("gpt-x")
+	q.Connection.BaseURL = p.URL
+	_, err = summarizer(t, nil).Summarize(t.Context(), q)
 	require.ErrorContains(t, err, "asking openai: ")
 }
 
