@@ -161,6 +161,7 @@ func TestNoServerIsExitCodeThree(t *testing.T) {
 	for _, args := range [][]string{{"send", "x"}, {"agents"}, {"runners"}, {"sessions"}} {
 		args = append(args, "--server", "http://127.0.0.1:1", "--state", house(t))
 		failing(t, exitUnreachable, "the server cannot be reached at http://127.0.0.1:1", args...)
+		failing(t, exitUnreachable, "; start one with outrunner up, or name another with --server", args...)
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/outrunner/outrunner/internal/client"
@@ -59,6 +60,16 @@ func code(err error) int {
 		return exitUnreachable
 	}
 	return exitFailure
+}
+
+// advised adds what to do when no server answers, unless the command has said
+// it better.
+func advised(err error) error {
+	var marked *coded
+	if errors.Is(err, client.ErrUnreachable) && !errors.As(err, &marked) {
+		return fmt.Errorf("%w; start one with outrunner up, or name another with --server", err)
+	}
+	return err
 }
 
 // explain is an error in one line, without secrets, "" for none.

@@ -28,7 +28,7 @@ func run(ctx context.Context, args []string, a *app) int {
 	root.SetOut(a.out)
 	root.SetErr(a.err)
 	err := root.ExecuteContext(ctx)
-	if line := a.explain(err); line != "" {
+	if line := a.explain(advised(err)); line != "" {
 		_, _ = fmt.Fprintln(a.err, "error: "+line) // where else
 	}
 	return code(err)

@@ -169,7 +169,7 @@ func (s *sending) left(err error) error {
 	switch {
 	case errors.Is(err, errLeft):
 		return &coded{exitInterrupted, fmt.Errorf("%w%s", errLeft, how)}
-	case errors.Is(err, client.ErrUnreachable):
+	case errors.Is(err, client.ErrUnreachable) && how != "":
 		return &coded{exitUnreachable, fmt.Errorf("%w%s", err, how)}
 	}
 	return err
