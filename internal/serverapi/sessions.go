@@ -28,7 +28,6 @@ const snapshotQuery = "?include_items=false&include_liveness=false&include_usage
 // session is GET /v1/sessions/{id} as far as it is read.
 type session struct {
 	wire.Snapshot
-	Title     string  `json:"title"`
 	CreatedAt float64 `json:"created_at"` // some servers send fractions
 	LastError struct {
 		Code    string `json:"code"`

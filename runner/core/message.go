@@ -110,7 +110,7 @@ func (c *Core) mergeSnapshot(s *session, snap wire.Snapshot) {
 	// init that lacks them takes nothing back.
 	id.SubAgent, id.ParentID = first(id.SubAgent, snap.SubAgentName), first(snap.ParentID, id.ParentID)
 	id.Workspace = snap.Workspace
-	id.AgentName = first(snap.AgentName, id.AgentName)
+	id.AgentName, id.Title = first(snap.AgentName, id.AgentName), first(snap.Title, id.Title)
 	id.Wrapper, id.Dispatch, id.Receipt = snap.Labels[labelWrapper], snap.Labels[labelDispatch], snap.Labels[labelDelivered]
 	if snap.CreatedAt != 0 {
 		id.CreatedAt = snap.CreatedAt

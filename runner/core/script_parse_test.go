@@ -291,7 +291,7 @@ func snapshot(a args) wire.Snapshot {
 	snap := wire.Snapshot{
 		ID: a.arg(0), AgentID: a.get("agent"), SubAgentName: a.get("sub"), RunnerID: a.get("runner"),
 		Status: a.get("status"), LastErrorCode: a.get("code"), Archived: a.has("archived"), Workspace: a.get("workspace"),
-		ParentID: a.get("parent"), AgentName: a.get("name"), HarnessOverride: a.get("override"),
+		ParentID: a.get("parent"), Title: a.get("title"), AgentName: a.get("name"), HarnessOverride: a.get("override"),
 		Labels: map[string]string{labelWrapper: a.get("wrapper"), labelDispatch: a.get("dispatch"), labelDelivered: a.get("receipt")},
 	}
 	for _, p := range a.pairs {

@@ -43,6 +43,7 @@ type identity struct {
 	SubAgent  string `json:"sub_agent,omitempty"`
 	ParentID  string `json:"parent_id,omitempty"`
 	AgentName string `json:"agent_name,omitempty"`
+	Title     string `json:"title,omitempty"`
 	Wrapper   string `json:"wrapper,omitempty"`  // label: which program shows it
 	Dispatch  string `json:"dispatch,omitempty"` // label: the id of its latest dispatch
 	Receipt   string `json:"receipt,omitempty"`  // label: the id of the dispatch whose result was read

@@ -173,10 +173,16 @@ func (c *Core) adoptable(s *session) bool {
 // where the server has one, so that the receipt will match (S193).
 func (c *Core) adopted(s *session) work {
 	id := s.Identity
-	return work{
+	w := work{
 		Parent: id.ParentID, ID: first(id.Dispatch, c.workID()), Agent: first(id.SubAgent, id.AgentName, "sub-agent"),
 		Title: id.SubAgent, State: workLaunching, Unstamped: s.labels.named,
 	}
+	// The parent knows it by the name that it gave: AGENT:NAME is the title of a
+	// session that a dispatch made.
+	if agent, name, named := strings.Cut(id.Title, ":"); named && agent == id.SubAgent {
+		w.Title = name
+	}
+	return w
 }
 
 // workID is upstream's form: twelve digits are enough for what one parent reads.

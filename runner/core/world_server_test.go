@@ -118,6 +118,9 @@ func (sv *server) snapshot(id string) wire.Snapshot {
 		ID: id, AgentID: s.agent, AgentName: "name-" + s.agent, SubAgentName: s.sub, ParentID: s.parent, RunnerID: "me",
 		Status: s.status, LastErrorCode: s.code, Archived: s.archived, HarnessOverride: s.override, Labels: map[string]string{},
 	}
+	if s.title != "" {
+		snap.Title = s.sub + ":" + s.title
+	}
 	if s.foreign {
 		snap.RunnerID = "other"
 	}

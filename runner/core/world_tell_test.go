@@ -258,7 +258,7 @@ func (l said) answers(ev Event) []string {
 }
 
 func snapshotWords(snap wire.Snapshot) []string {
-	return wordsOf(pair("agent", snap.AgentID), pair("sub", snap.SubAgentName), pair("parent", snap.ParentID), pair("name", snap.AgentName),
+	return wordsOf(pair("agent", snap.AgentID), pair("sub", snap.SubAgentName), pair("parent", snap.ParentID), pair("title", snap.Title), pair("name", snap.AgentName),
 		pair("runner", snap.RunnerID), pair("status", snap.Status), pair("code", snap.LastErrorCode), pair("override", snap.HarnessOverride),
 		pair("wrapper", snap.Labels[labelWrapper]), pair("dispatch", snap.Labels[labelDispatch]), pair("receipt", snap.Labels[labelDelivered]),
 		when("archived", snap.Archived))

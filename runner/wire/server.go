@@ -27,6 +27,7 @@ type Snapshot struct {
 	AgentName       string            `json:"agent_name,omitempty"`
 	SubAgentName    string            `json:"sub_agent_name,omitempty"`
 	ParentID        string            `json:"parent_session_id,omitempty"`
+	Title           string            `json:"title,omitempty"`
 	RunnerID        string            `json:"runner_id,omitempty"`
 	Status          string            `json:"status,omitempty"`
 	LastErrorCode   string            `json:"last_error_code,omitempty"`
