@@ -1,7 +1,6 @@
 package core
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -51,15 +50,15 @@ func (c *Core) refusedEnd(s *session) {
 		"this runner since. The result is kept, and handed over when that session is used again.", w.Parent))
 }
 
-// mourn says in a parent's conversation that results wait of which it could not
-// be told. A parent whose session is gone has nobody to tell.
-func (c *Core) mourn(p *session, why error) {
+// mourn says in a parent's conversation that results wait there, and why nobody
+// reads them.
+func (c *Core) mourn(p *session, why string) {
 	w := c.latestResult(p)
-	if w == nil || errors.Is(why, wire.ErrNotFound) || p.wakes.mourned == w.ID {
+	if w == nil || p.wakes.mourned == w.ID {
 		return
 	}
 	p.wakes.mourned = w.ID
-	c.storeError(p, w.ID, fmt.Sprintf("Results of sub-agents wait, the latest of %s/%s (%s), but this session could not be told of them: %v. "+
+	c.storeError(p, w.ID, fmt.Sprintf("Results of sub-agents wait, the latest of %s/%s (%s), but %s. "+
 		"Send it a message; it reads them with %s.", w.Agent, w.Title, w.State, why, toolInbox))
 }
 

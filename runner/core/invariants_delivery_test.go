@@ -16,7 +16,7 @@ import (
 //
 // I5: a 204 for an end that settles means that the result is queued, was
 // delivered or read, is kept for a parent that is a child itself or was deleted
-// here, or that nobody waits for it.
+// here or that its conversation has named, or that nobody waits for it.
 //
 // I6: a session without a parent yields no payload and no wake, and a 503 only
 // while nobody can say that it has none. The same of a harness's inner children.
@@ -141,7 +141,7 @@ func (w *world) deliveryReplied(ev Event, q *request, e Reply) {
 		return // it was dispatched since: this was the end of an older turn
 	}
 	kept := kid.Drained != "" || kid.Work != nil && (kid.Work.Delivered ||
-		kid.Work.State.terminal() && (w.core.buried[kid.Work.Parent] || w.server.sessions[kid.Work.Parent].parent != ""))
+		kid.Work.State.terminal() && (kid.Work.Mourned || w.core.buried[kid.Work.Parent] || w.server.sessions[kid.Work.Parent].parent != ""))
 	w.must(kept, "I5", "the end of %s is taken, and is nowhere: %+v", q.session, kid)
 	// Of several that waited together the last one counts.
 	if work := kid.Work; sameRequest(ev, st) && work != nil && !work.Delivered && st.Output != nil && *st.Output != "" && st.Outcome == wire.Failed {

@@ -132,6 +132,7 @@ func (w *world) ends(r wire.Record) {
 	if r.End.Outcome == wire.Resumed {
 		return
 	}
+	w.stopped[r.Session] = r.End.Outcome == wire.Cancelled
 	for _, id := range w.turns[r.Turn].Inputs {
 		w.outcomes[id]++
 		w.must(w.outcomes[id] == 1, "I15", "%s has a second outcome, by %s", id, r.Turn)

@@ -26,6 +26,7 @@ type wakeChecks struct {
 	waking   map[string]int            // parent -> when the open post was made
 	toldAt   map[string]int            // parent -> when a wake was posted that arrived
 	turnAt   map[string]int            // parent -> when its last turn began
+	stopped  map[string]bool           // parent -> its last turn was cancelled
 	failed   map[string]bool           // the last post failed
 	queuedAt map[string]map[int]int    // parent -> result -> when
 	verdicts map[string]map[int]string // parent -> result -> the policy's word, with its data
@@ -36,7 +37,7 @@ type wakeChecks struct {
 
 func newWakeChecks() wakeChecks {
 	return wakeChecks{
-		waking: map[string]int{}, toldAt: map[string]int{}, turnAt: map[string]int{}, failed: map[string]bool{},
+		waking: map[string]int{}, toldAt: map[string]int{}, turnAt: map[string]int{}, stopped: map[string]bool{}, failed: map[string]bool{},
 		queuedAt: map[string]map[int]int{}, verdicts: map[string]map[int]string{}, taken: map[string]map[int]bool{}, byTurn: map[string][]result{}, answers: map[string]string{},
 	}
 }
@@ -223,7 +224,9 @@ func (w *world) everyoneWasTold() {
 		for _, res := range w.inbox[parent] {
 			at := w.queuedAt[parent][res.N]
 			_, out := w.waking[parent]
-			told := w.toldAt[parent] >= at || w.turnAt[parent] >= at || w.toldAt[parent] > w.turnAt[parent]
+			// A turn that was told and has read nothing is told once more, unless a
+			// person stopped it; then the conversation says so.
+			told := w.toldAt[parent] > w.turnAt[parent] || w.stopped[parent] && w.turnAt[parent] >= at || s.wakes.mourned != ""
 			latest := w.core.latestResult(s)
 			same := latest != nil && strings.Contains(s.wakes.lastText, fmt.Sprintf("%s/%s finished (%s) — %d result", latest.Agent, latest.Title, latest.State, len(s.Inbox.Queue)))
 			w.must(out || told || w.failed[parent] || same, "I11", "%q waits in %s, and nobody says so: %+v", res.Output, parent, s.wakes)

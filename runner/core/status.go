@@ -262,7 +262,9 @@ func (c *Core) answerStatus(op *statusOp, why lost) {
 
 // parentWaits decides what a result without an inbox means: a parent that is a
 // child itself, or was deleted here, is not waited for; of any other the
-// forwarder must try again. It returns false when the answer is 204.
+// forwarder must try again, until the child's conversation says so: from then on
+// the result is kept, and asking again is no use. It returns false when the
+// answer is 204.
 func (c *Core) parentWaits(op *statusOp, parent string) bool {
 	if c.buried[parent] {
 		return false
@@ -275,8 +277,11 @@ func (c *Core) parentWaits(op *statusOp, parent string) bool {
 	if p.Identity.Known && p.Identity.ParentID != "" {
 		return false
 	}
+	s := c.session(op.ev.Session)
+	if c.refusedEnd(s); s.Child.Work.Mourned {
+		return false
+	}
 	c.refuseDelivery(op, "missing_parent_inbox", "The parent session has not been here yet.")
-	c.refusedEnd(c.session(op.ev.Session))
 	return true
 }
 

@@ -37,6 +37,7 @@ type waking struct {
 	again    bool   // a result came while a post was open that its text does not count
 	lastText string // the last recovery notice that was delivered in this episode
 	text     string // of the open post, if it is a recovery notice
+	ignored  int    // turns that were told of what waits, and have read none of it
 	mourned  string // the work of which the conversation says that it waits unheard
 }
 
@@ -53,19 +54,23 @@ func (c *Core) wake(p *session, w work) {
 	}
 }
 
-// postWake posts a notice, unless the parent cannot take one: a program that
-// runs its input as a command is never sent words of ours.
+// tellable tells whether a parent takes notices: a program that runs its input
+// as a command is never sent words of ours.
+func (c *Core) tellable(p *session) bool {
+	if p.spec == nil {
+		return true
+	}
+	_, harness, err := c.resolve(p)
+	t, _ := c.cfg.Traits(harness)
+	return err != nil || !t.OneMessagePerTurn
+}
+
+// postWake posts a notice, unless the parent cannot take one.
 func (c *Core) postWake(p *session, w work, recovery bool) {
-	if len(p.Inbox.Queue) == 0 || w.Parent == "" {
+	if len(p.Inbox.Queue) == 0 || w.Parent == "" || !c.tellable(p) {
 		return
 	}
-	if p.spec != nil {
-		if _, harness, err := c.resolve(p); err == nil {
-			if t, _ := c.cfg.Traits(harness); t.OneMessagePerTurn {
-				return
-			}
-		}
-	} else if !c.identified(p) {
+	if p.spec == nil && !c.identified(p) {
 		p.wakes.stranded = true // asked again when the agent is known
 		return
 	}
@@ -93,7 +98,9 @@ func (c *Core) onWakePosted(ev WakePosted) {
 		p.wakes.flag, p.wakes.stranded = false, true
 		c.log(p, Warn, "the parent could not be told of a result; it waits in the inbox", ev.Err)
 		if errors.Is(ev.Err, wire.ErrNotFound) || errors.Is(ev.Err, wire.ErrRejected) || p.wakeTries >= len(wakeRetries) {
-			c.mourn(p, ev.Err)
+			if !errors.Is(ev.Err, wire.ErrNotFound) { // else it has nobody to tell
+				c.mourn(p, "this session could not be told of them: "+ev.Err.Error())
+			}
 			return
 		}
 		c.rewake(p)
@@ -111,6 +118,23 @@ func (c *Core) onWakePosted(ev WakePosted) {
 
 // turnBegan: the parent runs, and will see what waits.
 func (s *session) turnBegan() { s.wakes.flag = false }
+
+// turnRested is rested after a turn. One that was told of everything and has
+// not read it is told once more; after that the conversation says so (field.md
+// B7). Of a turn that a person stopped no more is asked.
+func (c *Core) turnRested(p *session, t *turn) {
+	w, out := c.latestResult(p), p.wakes.posting || p.wakes.flag || p.wakes.stranded || p.wakes.again
+	if w == nil || out || t.End.Outcome == wire.Cancelled || !c.tellable(p) {
+		c.rested(p)
+		return
+	}
+	switch p.wakes.ignored++; p.wakes.ignored {
+	case 1:
+		c.postWake(p, *w, false)
+	default:
+		c.mourn(p, "nobody has read them though this session was told twice")
+	}
+}
 
 // rested is called when a parent has come to rest: what it was not told of, or
 // was told of since its last turn began, it is told of again. The same state of
