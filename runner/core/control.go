@@ -140,6 +140,7 @@ func (c *Core) bury(s *session) {
 		delete(c.buried, c.graves[0])
 		c.graves = c.graves[1:]
 	}
+	s.waits = false // it has no viewers any more
 	for _, kid := range c.kids(s.id) {
 		c.recordChild(kid, childState{owed: kid.Child.owed})
 	}
@@ -244,7 +245,11 @@ func (c *Core) finishClosing(s *session) {
 		c.refuseInit(s, 404, "not_found", "The session was deleted.")
 		c.dropOps(s.id)
 		c.bury(s)
+		work := s.Child.Work
 		c.record(wire.Record{Kind: wire.RecGone, Session: s.id})
+		if work != nil {
+			c.kidsChanged(work.Parent)
+		}
 		c.effect(EndStream{Session: s.id})
 		c.effect(Forget{Session: s.id})
 	} else {

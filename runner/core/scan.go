@@ -82,6 +82,7 @@ func (c *Core) onScanned(ev Scanned) {
 	case errors.Is(ev.SnapshotErr, wire.ErrNotFound):
 		s.view.gone, s.scanned = true, c.tunnel
 		c.refuseInit(s, 404, "not_found", "The server does not know this session.")
+		c.endLease(s)
 	case ev.SnapshotErr != nil:
 		c.scanFailed(s, ev.SnapshotErr)
 		return

@@ -159,8 +159,12 @@ func (c *Core) kids(parent string) []*session {
 }
 
 func (c *Core) recordChild(s *session, cs childState) {
+	before := s.Child.Work
 	cs.Told = first(cs.Told, s.Child.Told)
 	c.record(wire.Record{Kind: wire.RecChild, Session: s.id, State: encode(cs)})
+	if before != nil && cs.Work == nil {
+		c.kidsChanged(before.Parent)
+	}
 }
 
 func (c *Core) recordWork(s *session, w work) {
