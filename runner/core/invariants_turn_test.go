@@ -146,6 +146,7 @@ func (w *world) startsProgram(ev Event, e StartTurn) {
 	for _, p := range w.programs {
 		w.must(p.session != e.Start.Session || p.closing, "I14", "%s starts beside %s", e.Start.Turn, p.turn)
 	}
+	w.must(e.Start.AgentID == w.core.sessions[e.Start.Session].Identity.AgentID, "promise", "%s is begun for the agent %q", e.Start.Turn, e.Start.AgentID)
 	traits, _ := modelTraits(e.Start.Harness)
 	w.must(len(e.Start.Inputs) <= 1 || !traits.OneMessagePerTurn, "promise", "%s is given %d commands", e.Start.Turn, len(e.Start.Inputs))
 	for _, in := range e.Start.Inputs {

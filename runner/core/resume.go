@@ -25,25 +25,28 @@ var resumeText = encode([]map[string]string{{
 		"Look at what has been done already, then go on from there.",
 }})
 
-// native is the conversation that a harness keeps for a session.
+// native is the conversation that a harness keeps for a session's agent.
 type native struct {
 	Harness string `json:"harness"`
 	ID      string `json:"id"`
+	Agent   string `json:"agent,omitempty"` // its id; "" in what older runners wrote
 }
 
 // noteNative keeps the id under which the open turn's program can go on.
 func (c *Core) noteNative(s *session, id string) {
-	if n := (native{s.warm, id}); s.Native == nil || *s.Native != n {
+	if n := (native{s.warm, id, s.steering.as.agent}); s.Native == nil || *s.Native != n {
 		c.record(wire.Record{Kind: wire.RecNative, Session: s.id, State: encode(n)})
 	}
 }
 
-// nativeOf is that id, for the harness that said it.
+// nativeOf is that id, for the harness that said it and the agent that it was
+// said of: what another agent has heard is none of this one's conversation.
 func (s *session) nativeOf(harness string) string {
-	if s.Native == nil || s.Native.Harness != harness {
+	n := s.Native
+	if n == nil || n.Harness != harness || n.Agent != "" && n.Agent != s.Identity.AgentID {
 		return ""
 	}
-	return s.Native.ID
+	return n.ID
 }
 
 // resume starts a turn on the resume text, for the messages of the open turn if

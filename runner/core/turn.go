@@ -40,7 +40,7 @@ func (c *Core) begin(s *session, items []string, made json.RawMessage) {
 	c.publishInProgress(s, s.Open)
 	c.effect(StartTurn{Start: wire.TurnStart{
 		Session: s.id, Turn: s.Open.ID, Response: s.Open.Response,
-		Harness: harness, Agent: spec.Name, Prompt: spec.Prompt, SpecDir: spec.Dir,
+		Harness: harness, Agent: spec.Name, AgentID: s.Identity.AgentID, Prompt: spec.Prompt, SpecDir: spec.Dir,
 		Model: first(s.Identity.Model, spec.Model), Effort: s.Identity.Effort,
 		Workspace: s.Identity.Workspace, Inputs: s.Open.harnessInputs(), Tools: append(c.toolSchemas(spec), s.Open.Tools...),
 		Native: s.nativeOf(harness),

@@ -25,6 +25,7 @@ type TurnStart struct {
 	Response  string
 	Harness   string // canonical id
 	Agent     string
+	AgentID   string // a program that another agent has begun is of no use
 	Prompt    string
 	Model     string
 	Effort    string

@@ -55,7 +55,7 @@ func (pool *Pool) take(ctx context.Context, t *Turn) (p *Process, first bool, er
 		if err != nil {
 			return nil, false, err
 		}
-		if p.fits(t.cfg, t.model) {
+		if p.fits(t) {
 			if first, err = p.begin(t); err == nil {
 				return p, first, nil
 			}
@@ -82,7 +82,7 @@ func (pool *Pool) current(t *Turn) (*Process, error) {
 		t.Stop(turn.RunnerStopping)
 		return nil, errStopped
 	}
-	p, err := start(pool, t.cfg, t.model)
+	p, err := start(pool, t)
 	if err != nil {
 		return nil, err
 	}

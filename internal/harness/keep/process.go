@@ -15,6 +15,7 @@ import (
 // ending no turn can begin in it.
 type Process struct {
 	cfg     turn.Config
+	agent   string // the id of the one it was started for
 	model   string
 	maxLine int
 	proc    *guard.Proc
@@ -47,7 +48,8 @@ var (
 )
 
 // start starts a program. The caller runs tend.
-func start(pool *Pool, cfg turn.Config, model string) (*Process, error) {
+func start(pool *Pool, t *Turn) (*Process, error) {
+	cfg := t.cfg
 	proc, err := guard.Start(guard.Command{
 		Guard: cfg.Guard, Argv: cfg.Command, Dir: cfg.Dir, Env: cfg.Env, Talk: true,
 		InterruptGrace: cfg.InterruptGrace, TerminateGrace: cfg.TerminateGrace,
@@ -56,7 +58,7 @@ func start(pool *Pool, cfg turn.Config, model string) (*Process, error) {
 		return nil, err
 	}
 	p := &Process{
-		cfg: cfg, model: model, maxLine: pool.maxLine, proc: proc, in: newQueue(), log: &stderr{log: cfg.Log}, since: time.Now(),
+		cfg: cfg, agent: t.agent, model: t.model, maxLine: pool.maxLine, proc: proc, in: newQueue(), log: &stderr{log: cfg.Log}, since: time.Now(),
 		started: make(chan struct{}), ended: make(chan struct{}), ending: make(chan struct{}), gone: make(chan struct{}),
 	}
 	if pool.attach != nil {
@@ -123,8 +125,9 @@ func (p *Process) Write(line []byte) (int, error) {
 }
 
 // fits tells whether a turn may use the program, or needs another one.
-func (p *Process) fits(cfg turn.Config, model string) bool {
-	return p.cfg.Harness == cfg.Harness && slices.Equal(p.cfg.Command, cfg.Command) && p.cfg.Dir == cfg.Dir && p.model == model
+func (p *Process) fits(t *Turn) bool {
+	return p.cfg.Harness == t.cfg.Harness && slices.Equal(p.cfg.Command, t.cfg.Command) && p.cfg.Dir == t.cfg.Dir &&
+		p.agent == t.agent && p.model == t.model
 }
 
 // begin gives the program to a turn, until that calls Release.

@@ -38,11 +38,13 @@ type Turn struct {
 	// Pulse is to be paused while a line waits for the turn's reader.
 	Pulse turn.Pulse
 
-	pool           *Pool
-	cfg            turn.Config
-	session, model string
-	voice          Voice
-	grace          time.Duration // from Ask to the guard's interrupt
+	pool    *Pool
+	cfg     turn.Config
+	session string
+	agent   string
+	model   string
+	voice   Voice
+	grace   time.Duration // from Ask to the guard's interrupt
 
 	stopped chan struct{} // closed at the first stop
 	wake    chan struct{} // has a token when stop has changed
@@ -65,13 +67,14 @@ type Stop struct {
 }
 
 // NewTurn prepares a turn. A process fits it that was started for the same
-// model; an adapter that can change a program's model gives none. grace is the
+// agent and model; an adapter that can change a program's model gives none. grace is the
 // time that an interrupted program has to end the turn before its guard insists.
 func (pool *Pool) NewTurn(cfg turn.Config, start wire.TurnStart, model string, grace time.Duration, voice Voice) *Turn {
 	cfg.Env = withoutTurn(cfg.Env)
 	cfg.Log = cfg.Log.With("session", start.Session, "harness", start.Harness)
 	return &Turn{
-		Log: cfg.Log.With("turn", start.Turn), pool: pool, cfg: cfg, session: start.Session, model: model, voice: voice, grace: grace,
+		Log: cfg.Log.With("turn", start.Turn), pool: pool, cfg: cfg, voice: voice, grace: grace,
+		session: start.Session, agent: start.AgentID, model: model,
 		stopped: make(chan struct{}), wake: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 }

@@ -162,7 +162,7 @@ func TestAProgramThatReadsNoMore(t *testing.T) {
 	}
 }
 
-func TestAnotherProgramForAnotherHarnessModelOrFolder(t *testing.T) {
+func TestAnotherProgramForAnotherAgentHarnessModelOrFolder(t *testing.T) {
 	s := newStage(t, `while IFS= read -r line; do text "$$ $(pwd)"; finish; done`)
 	last, end := s.run("x")
 	s.completed(end)
@@ -182,6 +182,8 @@ func TestAnotherProgramForAnotherHarnessModelOrFolder(t *testing.T) {
 			require.NotNil(t, s.pool.Kept("s"))
 		}
 	}
+	start.AgentID = "a2"
+	again("agent")
 	start.Model = "big"
 	again("model")
 	s.cfg.Harness = "acp:y"
