@@ -199,7 +199,7 @@ func (c *Core) finishTurns(s *session) {
 			c.reportTurn(s, t)
 		}
 		if !more {
-			c.turnRested(s, t)
+			c.turnRested(s)
 		}
 	}
 }

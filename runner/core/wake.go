@@ -110,22 +110,36 @@ func (c *Core) onWakePosted(ev WakePosted) {
 	if p.wakes.text != "" {
 		p.wakes.lastText = p.wakes.text
 	}
-	if p.wakes.again && p.atRest() {
+	switch {
+	case !p.atRest():
+	case p.wakes.again:
 		// A result came while the post was open, and its turn is over already.
 		c.rested(p)
+	case p.wakes.flag:
+		// Its turn is still to come.
+	default:
+		c.unread(p)
 	}
 }
 
 // turnBegan: the parent runs, and will see what waits.
 func (s *session) turnBegan() { s.wakes.flag = false }
 
-// turnRested is rested after a turn. One that was told of everything and has
-// not read it is told once more; after that the conversation says so (field.md
-// B7). Of a turn that a person stopped no more is asked.
-func (c *Core) turnRested(p *session, t *turn) {
-	w, out := c.latestResult(p), p.wakes.posting || p.wakes.flag || p.wakes.stranded || p.wakes.again
-	if w == nil || out || t.End.Outcome == wire.Cancelled || !c.tellable(p) {
+// turnRested is rested after a turn.
+func (c *Core) turnRested(p *session) {
+	if p.wakes.posting || p.wakes.flag || p.wakes.stranded || p.wakes.again || len(p.Inbox.Queue) == 0 {
 		c.rested(p)
+		return
+	}
+	c.unread(p)
+}
+
+// unread is called when a turn that was told of all that waits is over. What it
+// has not read it is told of once more; after that the conversation says so
+// (field.md B7). Of a turn that a person stopped no more is asked.
+func (c *Core) unread(p *session) {
+	w := c.latestResult(p)
+	if w == nil || p.Last != nil && p.Last.Outcome == wire.Cancelled || !c.tellable(p) {
 		return
 	}
 	switch p.wakes.ignored++; p.wakes.ignored {
