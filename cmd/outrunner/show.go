@@ -36,7 +36,7 @@ func (a *app) showSession(ctx context.Context, c *client.Client, id string, asJS
 	}
 	rows := [][]string{{"agent", s.AgentName}, {"runner", s.RunnerID}, {"workspace", s.Workspace}}
 	if s.ParentID != "" {
-		rows = append(rows, []string{"parent", s.ParentID})
+		rows = append(rows, []string{"parent", parentOf(ctx, c, s.ParentID)})
 	}
 	rows = append(rows, []string{"created", moment(s.CreatedAt)}, []string{"updated", moment(s.UpdatedAt)}, []string{"title", s.Title})
 	if s.LastError != nil {
@@ -60,6 +60,17 @@ func (a *app) showSession(ctx context.Context, c *client.Client, id string, asJS
 		}
 	}
 	return nil
+}
+
+// parentOf is the id of a session's parent, and how that stands: of one that
+// cannot be read the id is enough.
+func parentOf(ctx context.Context, c *client.Client, id string) string {
+	parent, _, err := c.Session(ctx, id)
+	if err != nil {
+		return id
+	}
+	words := []string{id, parent.Status, parent.Title}
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), ", ")
 }
 
 // runningTerminals names the terminals that run in a session, as attach takes

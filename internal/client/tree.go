@@ -36,9 +36,13 @@ type Child struct {
 	Cut bool `json:"-"`
 }
 
-// Unread reports whether its parent was given work by it that it has not read.
+// Unread reports whether its parent has work done by it that it has not read.
+// A child whose runner is away has not done it: it is waited for.
 func (c *Child) Unread() bool {
 	given := c.Labels[labelDispatch]
+	if e := c.LastError; e != nil && (e.Code == "runner_disconnected" || e.Code == "runner_failed_to_start") {
+		return false
+	}
 	ended := !c.Busy && (c.Status == "completed" || c.Status == "failed" || c.Status == "cancelled")
 	return ended && given != "" && given != c.Labels[labelDelivered]
 }

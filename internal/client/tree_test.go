@@ -14,7 +14,9 @@ func TestTree(t *testing.T) {
 	page := func(rows string) string { return `{"data":[` + rows + `],"has_more":false}` }
 	answers := map[string]string{
 		"/v1/sessions/root/child_sessions": page(`{"id":"a","title":"worker:one","current_task_status":"completed","labels":{"omnigent.subagent.dispatch_id":"w1"}},` +
-			`{"id":"b","title":"worker:two","current_task_status":"failed","last_task_error":{"code":"x","message":"boom"}}`),
+			`{"id":"b","title":"worker:two","current_task_status":"failed","last_task_error":{"code":"x","message":"boom"}},` +
+			`{"id":"d","current_task_status":"failed","labels":{"omnigent.subagent.dispatch_id":"w2"},"last_task_error":{"code":"x"}},` +
+			`{"id":"e","current_task_status":"failed","labels":{"omnigent.subagent.dispatch_id":"w3"},"last_task_error":{"code":"runner_disconnected"}}`),
 		"/v1/sessions/a/child_sessions": page(`{"id":"c","title":"deep:1","current_task_status":"in_progress","busy":true}`),
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -32,10 +34,12 @@ func TestTree(t *testing.T) {
 	defer c.Close()
 	tree, raws, err := c.Tree(t.Context(), "root")
 	require.NoError(t, err)
-	require.Len(t, raws, 3)
-	require.Equal(t, []string{"a", "b"}, []string{tree[0].ID, tree[1].ID})
+	require.Len(t, raws, 5)
+	require.Equal(t, []string{"a", "b", "d", "e"}, []string{tree[0].ID, tree[1].ID, tree[2].ID, tree[3].ID})
 	require.True(t, tree[0].Unread())
 	require.False(t, tree[1].Unread(), "nobody gave it a task")
+	require.True(t, tree[2].Unread(), "a failure is a result")
+	require.False(t, tree[3].Unread(), "it is waited for")
 	require.Equal(t, "boom", tree[1].LastError.Message)
 	require.Equal(t, "c", tree[0].Children[0].ID)
 	require.False(t, tree[0].Children[0].Unread(), "it works still")

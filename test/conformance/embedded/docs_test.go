@@ -93,4 +93,16 @@ func TestTheDocumentedAgentWithSubAgents(t *testing.T) {
 		}
 	}
 	require.Positive(t, wakes, "the lead is woken")
+
+	show := func(session string) string {
+		p := testkit.Run(t, testkit.Options{}, "sessions", "show", session, "--server", s.URL)
+		require.Zero(t, p.Wait(testkit.Patience), p.Stderr)
+		return p.Stdout.String()
+	}
+	tree := show(root)
+	require.Contains(t, tree, "\nsub-agents, 0 results not read:\n")
+	for _, kid := range kids {
+		require.Regexp(t, `(?m)^[├└]─ worker:`+kid.Name+` +`+kid.ID+` +completed$`, tree)
+		require.Regexp(t, `(?m)^parent +`+root+`, idle\b`, show(kid.ID))
+	}
 }
