@@ -10,8 +10,9 @@ import (
 // A result that cannot reach its parent must not vanish in a log, and not be
 // tried for ever (field.md B1, B7). When the tries are used up the conversation
 // says so, once per result: the child's when its parent has no inbox here, the
-// parent's when it could not be told that results wait. Nothing is thrown away:
-// the result is delivered when the inbox appears, and waits in it to be read.
+// parent's when it could not be told that results wait, or does not read them.
+// Nothing is thrown away: the result is delivered when the inbox appears, and
+// waits in it to be read.
 
 // refusedTries is how often the end of a child's work is refused for want of an
 // inbox before its conversation says so: as often as upstream's forwarders try.

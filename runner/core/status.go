@@ -278,7 +278,8 @@ func (c *Core) parentWaits(op *statusOp, parent string) bool {
 		return false
 	}
 	s := c.session(op.ev.Session)
-	if c.refusedEnd(s); s.Child.Work.Mourned {
+	c.refusedEnd(s)
+	if s.Child.Work.Mourned {
 		return false
 	}
 	c.refuseDelivery(op, "missing_parent_inbox", "The parent session has not been here yet.")
