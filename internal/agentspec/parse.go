@@ -39,6 +39,7 @@ type executor struct {
 	Type    string `yaml:"type"`
 	Harness string `yaml:"harness"`
 	Model   string `yaml:"model"`
+	Effort  string `yaml:"reasoning_effort"`
 	Config  struct {
 		Harness string `yaml:"harness"`
 	} `yaml:"config"`
@@ -93,6 +94,7 @@ func parse(text []byte, where, fallback string) (*wire.Spec, error) {
 		Name:      f.Name,
 		Prompt:    f.Prompt,
 		Model:     f.Executor.Model,
+		Effort:    f.Executor.Effort,
 		Spawn:     f.Spawn,
 		OSEnv:     env,
 		Terminals: declared,

@@ -10,9 +10,9 @@ import (
 )
 
 func TestParseReadsBothForms(t *testing.T) {
-	full, err := Parse([]byte("spec_version: 1\nname: helper\nprompt: |\n  You help.\nexecutor:\n  type: omnigent\n  model: m1\n  config:\n    harness: claude-sdk\n    other: {a: [1, 2]}\ntools: {agents: [x]}\n"))
+	full, err := Parse([]byte("spec_version: 1\nname: helper\nprompt: |\n  You help.\nexecutor:\n  type: omnigent\n  model: m1\n  reasoning_effort: low\n  config:\n    harness: claude-sdk\n    other: {a: [1, 2]}\ntools: {agents: [x]}\n"))
 	require.NoError(t, err)
-	require.Equal(t, &wire.Spec{Name: "helper", Prompt: "You help.\n", Harness: "claude-sdk", Model: "m1"}, full)
+	require.Equal(t, &wire.Spec{Name: "helper", Prompt: "You help.\n", Harness: "claude-sdk", Model: "m1", Effort: "low"}, full)
 
 	short, err := Parse([]byte("name: helper\nprompt: You help.\nexecutor: {harness: 'acp:shell', model: m1}\n"))
 	require.NoError(t, err)

@@ -291,7 +291,7 @@ func snapshot(a args) wire.Snapshot {
 	snap := wire.Snapshot{
 		ID: a.arg(0), AgentID: a.get("agent"), SubAgentName: a.get("sub"), RunnerID: a.get("runner"),
 		Status: a.get("status"), LastErrorCode: a.get("code"), Archived: a.has("archived"), Workspace: a.get("workspace"),
-		ParentID: a.get("parent"), Title: a.get("title"), AgentName: a.get("name"), HarnessOverride: a.get("override"),
+		ParentID: a.get("parent"), Title: a.get("title"), AgentName: a.get("name"), HarnessOverride: a.get("override"), ModelOverride: a.get("model"),
 		Labels: map[string]string{labelWrapper: a.get("wrapper"), labelDispatch: a.get("dispatch"), labelDelivered: a.get("receipt")},
 	}
 	for _, p := range a.pairs {
@@ -302,13 +302,15 @@ func snapshot(a args) wire.Snapshot {
 	return snap
 }
 
-// spec reads name, harness and sub=name:harness pairs; the agent of an agent is
+// spec reads name, harness and sub=name:harness[:model[:effort]] pairs; the agent of an agent is
 // named by its path, and comes after that one.
 func spec(a args) *wire.Spec {
 	s := &wire.Spec{Name: a.arg(1), Harness: a.get("harness"), Spawn: a.has("spawn")}
 	for _, p := range a.pairs {
 		if p[0] == "sub" {
 			path, harness, _ := strings.Cut(p[1], ":")
+			harness, rest, _ := strings.Cut(harness, ":")
+			model, effort, _ := strings.Cut(rest, ":")
 			if !strings.HasSuffix(harness, "-native") {
 				harness = "acp:" + harness
 			}
@@ -317,7 +319,7 @@ func spec(a args) *wire.Spec {
 			for _, name := range names[:len(names)-1] {
 				above = above.Find(name)
 			}
-			above.Agents = append(above.Agents, &wire.Spec{Name: names[len(names)-1], Harness: harness})
+			above.Agents = append(above.Agents, &wire.Spec{Name: names[len(names)-1], Harness: harness, Model: model, Effort: effort})
 		}
 		if p[0] == "terminal" {
 			s.Terminals = append(s.Terminals, wire.Declared{Name: p[1]})

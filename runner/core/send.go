@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/outrunner/outrunner/runner/wire"
 )
@@ -85,24 +86,35 @@ type sendArgs struct {
 		Effort string `json:"reasoning_effort"`
 		// Harness is an override for the child.
 		Harness string `json:"harness"`
+		// Files and Budget are refused: a task that goes without its files, or
+		// spends without its limit, is another task.
+		Files  json.RawMessage `json:"file_ids"`
+		Budget json.RawMessage `json:"cost_budget"`
 	}
+}
+
+// given tells whether an option was given at all.
+func given(option json.RawMessage) bool {
+	return len(option) > 0 && !slices.Contains([]string{"null", "[]"}, string(option))
 }
 
 // send is one sys_session_send at work.
 type send struct {
 	running
-	args    sendArgs
-	child   string
-	parent  string     // the parent's agent, by id
-	spec    *wire.Spec // of the sub-agent
-	agent   string
-	name    string
-	ordinal int // of a name made here; 0 = given
-	tries   int
-	isNew   bool
-	steer   bool // into a turn that runs
-	work    work
-	before  childState // of the child, before the work
+	args   sendArgs
+	child  string
+	parent string     // the parent's agent, by id
+	spec   *wire.Spec // of the sub-agent
+	agent  string
+	name   string
+	// inherited is the parent's model, where the sub-agent takes it.
+	inherited string
+	ordinal   int // of a name made here; 0 = given
+	tries     int
+	isNew     bool
+	steer     bool // into a turn that runs
+	work      work
+	before    childState // of the child, before the work
 }
 
 // createTries bounds how often a taken name is counted up.
@@ -131,13 +143,16 @@ func (s *send) decode() error {
 		return errors.New(`"args" must be a string, or an object with "input"`)
 	}
 	a := s.args
+	unsupported := given(a.input.Files) || given(a.input.Budget)
 	switch {
 	case a.input.Input == "":
 		return errors.New(`"args" has no input for the sub-agent`)
 	case a.SessionID == "" && a.Agent == "":
 		return errors.New(`name an "agent" or a "session_id"`)
-	case a.SessionID != "" && (a.Agent != "" || a.Title != "" || a.input.Model != "" || a.input.Effort != "" || a.input.Harness != ""):
+	case a.SessionID != "" && (a.Agent != "" || a.Title != "" || a.input.Model != "" || a.input.Effort != "" || a.input.Harness != "" || unsupported):
 		return errors.New(`with a "session_id", agent, title and the options of a new session are not allowed`)
+	case unsupported:
+		return errors.New("this runner supports neither file_ids nor cost_budget; put what the sub-agent needs into its input")
 	}
 	s.agent, s.name = a.Agent, a.Title
 	return nil
@@ -150,7 +165,7 @@ func (c *Core) continueSend(p *session, s *send) {
 		return
 	}
 	s.found = true
-	spec, _, err := c.resolve(p)
+	spec, harness, err := c.resolve(p)
 	if err != nil && spec == nil {
 		c.endSend(p, s, "Error: "+err.Message)
 		return
@@ -168,11 +183,21 @@ func (c *Core) continueSend(p *session, s *send) {
 		return
 	}
 	s.parent, s.spec = p.Identity.AgentID, spec.Find(s.agent)
+	if s.spec.Model == "" && family(first(s.args.input.Harness, s.spec.Harness)) == family(harness) {
+		s.inherited = p.Identity.Model
+	}
 	if s.name == "" {
 		c.createNumbered(p, s)
 		return
 	}
 	c.effect(FindChild{Session: p.id, Key: s.key, Agent: s.agent, Name: s.name})
+}
+
+// family is what harnesses have in common that take the same models: claude-sdk
+// and claude-native do.
+func family(harness string) string {
+	name, _, _ := strings.Cut(wire.Canon(harness), "-")
+	return name
 }
 
 func (p *session) sendOf(key string) *send {
@@ -249,11 +274,8 @@ func (c *Core) createChild(p *session, s *send) {
 	child := wire.NewChild{
 		AgentID: s.parent, ParentID: p.id, Title: s.agent + ":" + s.name, SubAgentName: s.agent,
 		Labels:          map[string]string{labelDispatch: s.work.ID},
-		HarnessOverride: s.args.input.Harness, ReasoningEffort: s.args.input.Effort,
-		ModelOverride: s.args.input.Model,
-	}
-	if child.ModelOverride == "" && s.spec.Model == "" {
-		child.ModelOverride = p.Identity.Model
+		HarnessOverride: s.args.input.Harness, ReasoningEffort: first(s.args.input.Effort, s.spec.Effort),
+		ModelOverride: first(s.args.input.Model, s.inherited),
 	}
 	c.effect(CreateChild{Session: p.id, Key: s.key, Child: child})
 }

@@ -7,6 +7,7 @@ type Spec struct {
 	Prompt  string
 	Harness string // as declared; compare with Canon
 	Model   string
+	Effort  string // of a child that is given none
 	// Dir is the agent's own bundle folder, "" when it has none. It is never
 	// the parent's and never the workspace.
 	Dir string
