@@ -126,14 +126,16 @@ func (d *driver) readSpec(ctx context.Context, e core.ReadSpec) {
 	d.r.loop.answer(core.SpecRead{Session: e.Session, Gen: e.Gen, Spec: spec, Err: err})
 }
 
-// identityTries is how often an identity read is tried within Timing.Identity.
-const identityTries = 3
+// identityTries is how often an identity read is tried within Timing.Identity,
+// spread over more than half of it: a line that is cut again and again is up in
+// between.
+const identityTries = 5
 
-// try makes up to three attempts; a settled answer ends it early.
+// try makes a few attempts; a settled answer ends it early.
 func (d *driver) try(ctx context.Context, read func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, d.r.timing.Identity)
 	defer cancel()
-	pause := d.r.timing.Identity / 10
+	pause := d.r.timing.Identity / 25
 	var err error
 	for n := range identityTries {
 		if n > 0 {

@@ -110,7 +110,7 @@ func (c *Core) finishReading(s *session) {
 	}
 	c.record(wire.Record{Kind: wire.RecDrained, Session: s.id, State: encode(d)})
 	for _, r := range final {
-		s.wakes.ignored = 0
+		s.wakes.heard = readSince
 		c.retire(r)
 	}
 	c.replyTool(rd.call.Req, d.Text, nil)

@@ -20,6 +20,7 @@ const (
 	TimerDelete    TimerKey = "delete"    // finish a delete whose program does not end
 	TimerInit      TimerKey = "init"      // answer an init that still waits
 	TimerWake      TimerKey = "wake"      // tell a stranded parent again
+	TimerUnread    TimerKey = "unread"    // tell a parent once more what it has not read
 	TimerLaunch    TimerKey = "launch"    // the launch budget of a dispatched sub-agent
 	TimerSweep     TimerKey = "sweep"     // ask the server about the session's sub-agents
 	TimerGrace     TimerKey = "grace"     // an interrupt that no end has followed

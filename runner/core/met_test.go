@@ -196,6 +196,7 @@ timer launch
 timer rescan
 timer resume
 timer sweep
+timer unread
 timer wake
 init of an older server
 init plain

@@ -266,6 +266,8 @@ func (c *Core) onTimer(ev TimerFired) {
 		c.onSweep(s)
 	case TimerGrace:
 		c.onGrace(s)
+	case TimerUnread:
+		c.tellAgain(s)
 	case TimerWake:
 		c.wakeStranded(s)
 	case TimerInterrupt:

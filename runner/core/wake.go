@@ -37,9 +37,22 @@ type waking struct {
 	again    bool   // a result came while a post was open that its text does not count
 	lastText string // the last recovery notice that was delivered in this episode
 	text     string // of the open post, if it is a recovery notice
-	ignored  int    // turns that were told of what waits, and have read none of it
+	heard    heard  // what turns have let wait that were told of it
 	mourned  string // the work of which the conversation says that it waits unheard
 }
+
+// heard is how often a parent was told, and has read nothing since.
+type heard int
+
+const (
+	readSince heard = iota
+	toldOnce
+	toldTwice
+)
+
+// unreadPause is how long a parent may leave unread what it was told of before
+// it is told once more, in milliseconds.
+const unreadPause = 30_000
 
 // wakeRetries are the pauses of the stranded after a reconnect, in milliseconds.
 var wakeRetries = []int64{2000, 5000, 10_000, 30_000}
@@ -135,19 +148,29 @@ func (c *Core) turnRested(p *session) {
 }
 
 // unread is called when a turn that was told of all that waits is over. What it
-// has not read it is told of once more; after that the conversation says so
-// (field.md B7). Of a turn that a person stopped no more is asked.
+// has not read it is told of once more, after a while; then the conversation
+// says so (field.md B7). Of a turn that a person stopped no more is asked.
 func (c *Core) unread(p *session) {
-	w := c.latestResult(p)
-	if w == nil || p.Last != nil && p.Last.Outcome == wire.Cancelled || !c.tellable(p) {
+	if len(p.Inbox.Queue) == 0 || p.Last != nil && p.Last.Outcome == wire.Cancelled || !c.tellable(p) {
 		return
 	}
-	switch p.wakes.ignored++; p.wakes.ignored {
-	case 1:
-		c.postWake(p, *w, false)
-	default:
+	if p.wakes.heard == toldTwice {
 		c.mourn(p, "nobody has read them though this session was told twice")
+		return
 	}
+	p.wakes.heard = toldOnce
+	c.effect(SetTimer{Session: p.id, Key: TimerUnread, After: unreadPause})
+}
+
+// tellAgain is the second time, unless it has read by now, or is at work, or
+// will be: then the end of that turn decides.
+func (c *Core) tellAgain(p *session) {
+	w := c.latestResult(p)
+	if w == nil || p.wakes.heard != toldOnce || p.wakes.posting || p.wakes.flag || !p.atRest() {
+		return
+	}
+	p.wakes.heard = toldTwice
+	c.postWake(p, *w, false)
 }
 
 // rested is called when a parent has come to rest: what it was not told of, or
