@@ -109,11 +109,24 @@ func (c *Core) finishReading(s *session) {
 		d.Text = emptyInbox
 	}
 	c.record(wire.Record{Kind: wire.RecDrained, Session: s.id, State: encode(d)})
-	for _, r := range final {
+	if len(s.Inbox.Queue) == 0 {
 		s.wakes.heard = readSince
+	}
+	for _, r := range final {
+		s.unsend(r)
 		c.retire(r)
 	}
 	c.replyTool(rd.call.Req, d.Text, nil)
+}
+
+// unsend has a dispatch that may yet be taken back leave its child as it is now
+// that the result of before was read.
+func (p *session) unsend(r result) {
+	for _, s := range p.sends {
+		if w := s.before.Work; s.child == r.Child && w != nil && w.ID == r.WorkID {
+			s.before.Work, s.before.Drained = nil, r.WorkID
+		}
+	}
 }
 
 // retire ends the work whose result was shown, unless it was dispatched anew,
