@@ -226,8 +226,9 @@ func (w *world) everyoneWasTold() {
 			_, out := w.waking[parent]
 			// A turn that was told and has read nothing is told once more, unless a
 			// person stopped it; then the conversation says so.
-			told := w.toldAt[parent] > w.turnAt[parent] || w.stopped[parent] && w.turnAt[parent] >= at || s.wakes.mourned != ""
 			latest := w.core.latestResult(s)
+			mourned := latest != nil && s.wakes.mourned == latest.ID
+			told := w.toldAt[parent] > w.turnAt[parent] || w.stopped[parent] && w.turnAt[parent] >= at || mourned
 			same := latest != nil && strings.Contains(s.wakes.lastText, fmt.Sprintf("%s/%s finished (%s) — %d result", latest.Agent, latest.Title, latest.State, len(s.Inbox.Queue)))
 			w.must(out || told || w.failed[parent] || same, "I11", "%q waits in %s, and nobody says so: %+v", res.Output, parent, s.wakes)
 		}

@@ -302,8 +302,8 @@ func snapshot(a args) wire.Snapshot {
 	return snap
 }
 
-// spec reads name, harness and sub=name:harness[:model[:effort]] pairs; the agent of an agent is
-// named by its path, and comes after that one.
+// spec reads name, harness and sub=name:harness[:model[:effort]] pairs; the
+// agent of an agent is named by its path, and comes after that one.
 func spec(a args) *wire.Spec {
 	s := &wire.Spec{Name: a.arg(1), Harness: a.get("harness"), Spawn: a.has("spawn")}
 	for _, p := range a.pairs {

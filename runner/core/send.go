@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/outrunner/outrunner/runner/wire"
 )
@@ -183,7 +182,7 @@ func (c *Core) continueSend(p *session, s *send) {
 		return
 	}
 	s.parent, s.spec = p.Identity.AgentID, spec.Find(s.agent)
-	if s.spec.Model == "" && family(first(s.args.input.Harness, s.spec.Harness)) == family(harness) {
+	if s.spec.Model == "" && wire.SameModels(first(s.args.input.Harness, s.spec.Harness), harness) {
 		s.inherited = p.Identity.Model
 	}
 	if s.name == "" {
@@ -191,13 +190,6 @@ func (c *Core) continueSend(p *session, s *send) {
 		return
 	}
 	c.effect(FindChild{Session: p.id, Key: s.key, Agent: s.agent, Name: s.name})
-}
-
-// family is what harnesses have in common that take the same models: claude-sdk
-// and claude-native do.
-func family(harness string) string {
-	name, _, _ := strings.Cut(wire.Canon(harness), "-")
-	return name
 }
 
 func (p *session) sendOf(key string) *send {

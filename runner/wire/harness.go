@@ -25,7 +25,7 @@ type TurnStart struct {
 	Response  string
 	Harness   string // canonical id
 	Agent     string
-	AgentID   string // a program that another agent has begun is of no use
+	AgentID   string // a program that was begun for another agent does not serve it
 	Prompt    string
 	Model     string
 	Effort    string

@@ -7,7 +7,7 @@ type Spec struct {
 	Prompt  string
 	Harness string // as declared; compare with Canon
 	Model   string
-	Effort  string // of a child that is given none
+	Effort  string // of a sub-agent of this kind whose task names none
 	// Dir is the agent's own bundle folder, "" when it has none. It is never
 	// the parent's and never the workspace.
 	Dir string
@@ -71,4 +71,19 @@ func Canon(harness string) string {
 		return c
 	}
 	return harness
+}
+
+// families are the kinds of models that a harness takes, by its canonical id. It
+// is not listed when it takes those of many makers (harness.md 1).
+var families = map[string]string{
+	"claude-sdk": "claude", "claude-native": "claude",
+	"codex": "gpt", "codex-native": "gpt",
+	"antigravity": "gemini", "antigravity-native": "gemini",
+}
+
+// SameModels tells whether a model of one harness is one of the other, too: they
+// are the same, or of one family.
+func SameModels(one, other string) bool {
+	one, other = Canon(one), Canon(other)
+	return one == other || families[one] != "" && families[one] == families[other]
 }

@@ -38,3 +38,21 @@ func TestText(t *testing.T) {
 		require.Equal(t, want, Text(json.RawMessage(in)), in)
 	}
 }
+
+func TestSameModels(t *testing.T) {
+	for _, c := range []struct {
+		one, other string
+		same       bool
+	}{
+		{"acp:my-one", "acp:my-one", true},
+		{"acp:my-one", "acp:my-other", false},
+		{"claude", "claude-native", true},
+		{"codex", "codex-native", true},
+		{"claude-sdk", "codex", false},
+		{"pi", "pi-native", false}, // models of many makers, each under its own names
+		{"", "acp:chat", false},
+	} {
+		require.Equal(t, c.same, SameModels(c.one, c.other), "%s and %s", c.one, c.other)
+		require.Equal(t, c.same, SameModels(c.other, c.one), "%s and %s", c.other, c.one)
+	}
+}

@@ -41,7 +41,7 @@ type Turn struct {
 	pool    *Pool
 	cfg     turn.Config
 	session string
-	agent   string
+	agent   string // its id
 	model   string
 	voice   Voice
 	grace   time.Duration // from Ask to the guard's interrupt
@@ -66,9 +66,10 @@ type Stop struct {
 	Step guard.Step
 }
 
-// NewTurn prepares a turn. A process fits it that was started for the same
-// agent and model; an adapter that can change a program's model gives none. grace is the
-// time that an interrupted program has to end the turn before its guard insists.
+// NewTurn prepares a turn. A process fits it that was started for the same agent
+// and model; an adapter that can change a program's model gives none. grace is
+// the time that an interrupted program has to end the turn before its guard
+// insists.
 func (pool *Pool) NewTurn(cfg turn.Config, start wire.TurnStart, model string, grace time.Duration, voice Voice) *Turn {
 	cfg.Env = withoutTurn(cfg.Env)
 	cfg.Log = cfg.Log.With("session", start.Session, "harness", start.Harness)
