@@ -72,8 +72,8 @@ func (d *driver) ask(ctx context.Context, e core.Effect) bool {
 		}
 	case core.CreateChild:
 		run = func() {
-			id, err := srv.CreateChild(ctx, e.Child)
-			answer(core.ChildCreated{Session: e.Session, Key: e.Key, Child: id, Err: err})
+			made, err := srv.CreateChild(ctx, e.Child)
+			answer(core.ChildCreated{Session: e.Session, Key: e.Key, Child: made.ID, Err: err})
 		}
 	case core.StampChild:
 		run = func() {
@@ -103,8 +103,8 @@ func (d *driver) ask(ctx context.Context, e core.Effect) bool {
 		}
 	case core.SpawnSession:
 		run = func() {
-			id, err := d.spawn(ctx, e)
-			answer(core.SessionSpawned{Session: e.Session, Key: e.Key, Child: id, Err: err})
+			made, err := d.spawn(ctx, e)
+			answer(core.SessionSpawned{Session: e.Session, Key: e.Key, Child: made.ID, AgentName: made.AgentName, Err: err})
 		}
 	case core.PostControl:
 		run = func() {
@@ -140,15 +140,15 @@ func toolUse(use wire.ToolUse) json.RawMessage {
 
 // spawn makes a session and gives it its first message. One that did not get it
 // is not left behind.
-func (d *driver) spawn(ctx context.Context, e core.SpawnSession) (string, error) {
-	id, err := d.r.cfg.Server.CreateChild(ctx, e.Child)
+func (d *driver) spawn(ctx context.Context, e core.SpawnSession) (wire.Made, error) {
+	made, err := d.r.cfg.Server.CreateChild(ctx, e.Child)
 	if err != nil || e.Message == "" {
-		return id, err
+		return made, err
 	}
-	if err := d.r.cfg.Server.Task(ctx, id, e.Message); err != nil {
-		return "", errors.Join(err, d.r.cfg.Server.DeleteSession(ctx, id))
+	if err := d.r.cfg.Server.Task(ctx, made.ID, e.Message); err != nil {
+		return wire.Made{}, errors.Join(err, d.r.cfg.Server.DeleteSession(ctx, made.ID))
 	}
-	return id, nil
+	return made, nil
 }
 
 func (d *driver) postWake(ctx context.Context, e core.PostWake) error {

@@ -322,14 +322,14 @@ func (f *fakeServer) PatchLabels(_ context.Context, session string, labels map[s
 	return nil
 }
 
-func (f *fakeServer) CreateChild(_ context.Context, child wire.NewChild) (string, error) {
+func (f *fakeServer) CreateChild(_ context.Context, child wire.NewChild) (wire.Made, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := f.check("create"); err != nil {
-		return "", err
+		return wire.Made{}, err
 	}
 	f.snaps["kid"] = wire.Snapshot{ID: "kid", AgentID: child.AgentID, ParentID: child.ParentID, SubAgentName: child.SubAgentName, RunnerID: "me"}
-	return "kid", nil
+	return wire.Made{ID: "kid"}, nil
 }
 
 func (f *fakeServer) DeleteSession(context.Context, string) error { return nil }

@@ -31,7 +31,7 @@ type Server interface {
 	PatchLabels(ctx context.Context, session string, labels map[string]string) error
 	// CreateChild makes a child session; a title that is taken is
 	// wire.ErrConflict.
-	CreateChild(ctx context.Context, child wire.NewChild) (id string, err error)
+	CreateChild(ctx context.Context, child wire.NewChild) (wire.Made, error)
 	// DeleteSession undoes a CreateChild.
 	DeleteSession(ctx context.Context, session string) error
 	// FindChild looks a child up by its agent and name; the newest that is not

@@ -28,57 +28,54 @@ const (
 // its labels is the one that was made: the labels name the dispatch. If there is
 // none it is asked for again, for as long as the server may be away. Without
 // labels nobody could tell, so it is asked for once.
-func (c *Client) CreateChild(ctx context.Context, child wire.NewChild) (id string, err error) {
+func (c *Client) CreateChild(ctx context.Context, child wire.NewChild) (made wire.Made, err error) {
 	if len(child.Labels) == 0 {
-		id, err = c.create(ctx, child)
+		made, err = c.create(ctx, child)
 	} else {
 		sent := false
 		err = c.patiently(ctx, func() (err error) {
-			id, err = c.create(ctx, child)
+			made, err = c.create(ctx, child)
 			// A taken title may be taken by the child that was made before.
 			if err != nil && (unsure(err) || sent && errors.Is(err, wire.ErrConflict)) {
 				sent = true
-				if made, ok := c.made(ctx, child); ok {
-					id, err = made, nil
+				if found, ok := c.made(ctx, child); ok {
+					made, err = found, nil
 				}
 			}
 			return err
 		})
 	}
 	if err != nil {
-		return "", fmt.Errorf("creating session %q below %s: %w", child.Title, child.ParentID, err)
+		return wire.Made{}, fmt.Errorf("creating session %q below %s: %w", child.Title, child.ParentID, err)
 	}
-	return id, nil
+	return made, nil
 }
 
-func (c *Client) create(ctx context.Context, child wire.NewChild) (string, error) {
-	var answer struct {
-		ID string `json:"id"`
-	}
-	err := c.object(ctx, call{
+func (c *Client) create(ctx context.Context, child wire.NewChild) (made wire.Made, err error) {
+	err = c.object(ctx, call{
 		method: http.MethodPost, path: "/v1/sessions", body: child,
 		timeout: c.Timing.call(), limit: snapshotLimit, conflict: true,
-	}, &answer)
-	if err == nil && answer.ID == "" {
+	}, &made)
+	if err == nil && made.ID == "" {
 		err = errors.New("the answer has no id")
 	}
-	return answer.ID, err
+	return made, err
 }
 
 // made looks for a child whose creation was not answered. When that fails too,
 // the creation failed: its own error is the one to tell.
-func (c *Client) made(ctx context.Context, child wire.NewChild) (string, bool) {
+func (c *Client) made(ctx context.Context, child wire.NewChild) (wire.Made, bool) {
 	agent, name, _ := strings.Cut(child.Title, ":")
 	found, ok, err := c.findChild(ctx, child.ParentID, agent, name)
 	if err != nil || !ok {
-		return "", false
+		return wire.Made{}, false
 	}
 	for key, value := range child.Labels {
 		if found.Labels[key] != value {
-			return "", false
+			return wire.Made{}, false
 		}
 	}
-	return found.ID, true
+	return wire.Made{ID: found.ID, AgentName: found.AgentName}, true
 }
 
 // FindChild looks a child up by its agent and name; the newest that is not

@@ -30,12 +30,12 @@ func list(more bool, rows ...string) http.HandlerFunc {
 
 func TestCreateChild(t *testing.T) {
 	var rec recorder
-	c := rec.serve(t, answer(201, asJSON, `{"id":"c1","status":"idle"}`))
-	id, err := c.CreateChild(t.Context(), wire.NewChild{
+	c := rec.serve(t, answer(201, asJSON, `{"id":"c1","agent_name":"worker","status":"idle"}`))
+	made, err := c.CreateChild(t.Context(), wire.NewChild{
 		AgentID: "a", ParentID: "p", Title: "worker:one", SubAgentName: "worker", Labels: map[string]string{"k": "v"}, ModelOverride: "m",
 	})
 	require.NoError(t, err)
-	require.Equal(t, "c1", id)
+	require.Equal(t, wire.Made{ID: "c1", AgentName: "worker"}, made)
 	got := rec.only(t)
 	require.Equal(t, "POST /base/v1/sessions", got.line)
 	require.JSONEq(t, `{"agent_id":"a","parent_session_id":"p","title":"worker:one","sub_agent_name":"worker","labels":{"k":"v"},"model_override":"m"}`, got.body)
@@ -59,9 +59,9 @@ func TestACreationWhoseAnswerIsLostIsFoundByItsLabels(t *testing.T) {
 	for _, lose := range []http.HandlerFunc{hangUp, answer(502, "text/html", "<p>"), answer(201, asJSON, `{"id":"c`), answer(500, asJSON, `{}`)} {
 		var rec recorder
 		c := rec.serve(t, lose, list(false, row))
-		id, err := c.CreateChild(t.Context(), child)
+		made, err := c.CreateChild(t.Context(), child)
 		require.NoError(t, err)
-		require.Equal(t, "c1", id)
+		require.Equal(t, "c1", made.ID)
 		require.Equal(t, []string{
 			"POST /base/v1/sessions", "GET /base/v1/sessions/p/child_sessions?limit=1&order=desc&tool=worker&session_name=one",
 		}, rec.lines())
@@ -89,9 +89,9 @@ func TestACreationIsAskedForAgain(t *testing.T) {
 		var rec recorder
 		c := rec.serve(t, answers...)
 		c.Timing.AwayPause = time.Millisecond
-		id, err := c.CreateChild(t.Context(), child)
+		made, err := c.CreateChild(t.Context(), child)
 		require.NoError(t, err, name)
-		require.Equal(t, "c1", id, name)
+		require.Equal(t, "c1", made.ID, name)
 		require.Len(t, rec.requests(), len(answers), name)
 	}
 	var rec recorder

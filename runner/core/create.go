@@ -23,6 +23,7 @@ type SpawnSession struct {
 // SessionSpawned answers SpawnSession.
 type SessionSpawned struct {
 	Session, Key, Child string
+	AgentName           string // of the child, "" = not told
 	Err                 error
 }
 
@@ -117,7 +118,8 @@ func (c *Core) onSessionSpawned(ev SessionSpawned) {
 		status = "launching"
 	}
 	c.endCreate(p, s, string(encode(map[string]any{
-		"conversation_id": ev.Child, "kind": "session", "agent_id": s.child.AgentID, "title": optional(s.child.Title), "status": status,
+		"conversation_id": ev.Child, "kind": "session", "agent_id": s.child.AgentID,
+		"agent_name": optional(ev.AgentName), "title": optional(s.child.Title), "status": status,
 	})))
 }
 

@@ -187,7 +187,7 @@ func (p *player) parse(t *testing.T, a args) Event {
 	case "< looked":
 		return LookedUp{Req: Req(a.number("req", uint64(p.req))), Output: a.get("output"), Err: failure(a.get("err"))}
 	case "< spawned":
-		return SessionSpawned{Session: s, Key: p.key(a), Child: a.arg(1), Err: failure(a.get("err"))}
+		return SessionSpawned{Session: s, Key: p.key(a), Child: a.arg(1), AgentName: a.get("name"), Err: failure(a.get("err"))}
 	case "< asked":
 		return ControlPosted{Session: s, Child: a.arg(1), Type: a.arg(2), Req: Req(a.number("req", uint64(p.req))), Err: failure(a.get("err"))}
 	case "< woke":

@@ -104,6 +104,12 @@ type NewChild struct {
 	ReasoningEffort string            `json:"reasoning_effort,omitempty"`
 }
 
+// Made is what the server says of a session that it has made.
+type Made struct {
+	ID        string `json:"id"`
+	AgentName string `json:"agent_name,omitempty"`
+}
+
 // Verdict is the server's word on a policy question (server.md 2.6).
 type Verdict struct {
 	Action string          `json:"result"`
