@@ -109,7 +109,7 @@ func (d *driver) ask(ctx context.Context, e core.Effect) bool {
 	case core.PostControl:
 		run = func() {
 			err := srv.Control(ctx, e.Child, e.Type)
-			answer(core.ControlPosted{Session: e.Session, Child: e.Child, Type: e.Type, Req: e.Req, Err: err})
+			answer(core.ControlPosted{Session: e.Session, Child: e.Child, Type: e.Type, Soft: e.Soft, Req: e.Req, Err: err})
 		}
 	case core.CallTool:
 		run = func() {

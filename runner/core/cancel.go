@@ -4,11 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
 // sys_cancel_task asks a sub-agent to stop (subagents-catchup.md 8). The request
-// goes through the server, as a human's would; the end comes as any other.
+// goes through the server, as a human's would; the end comes as any other. What
+// can be asked of it is told by its program, and whose it is by its work or,
+// without any here, by the server.
 
 // stopCapable are the wrappers of programs that can be stopped for sure.
 var stopCapable = []string{"claude", "cursor", "goose", "kiro", "kimi", "hermes", "qwen", "devin"}
@@ -21,6 +24,7 @@ type PostControl struct {
 	Session string // the parent
 	Child   string
 	Type    string // "interrupt" or "stop_session"
+	Soft    bool   // its program may not hear
 	Req     Req
 }
 
@@ -29,12 +33,20 @@ type ControlPosted struct {
 	Session string
 	Child   string
 	Type    string
+	Soft    bool
 	Req     Req
 	Err     error
 }
 
 func (PostControl) effect()  {}
 func (ControlPosted) event() {}
+
+// canceling waits for the server's word on whom it is to stop.
+type canceling struct {
+	key  string // of its question
+	req  Req
+	task string
+}
 
 // cancelled is the output of sys_cancel_task.
 type cancelled struct {
@@ -63,23 +75,53 @@ func (c *Core) cancelTask(p *session, call ToolCall) {
 		w = kid.Child.Work
 	}
 	switch {
-	case w == nil && kid != nil && kid.Identity.ParentID == p.id && wrapped(kid.Identity.Wrapper, stopCapable):
-		// Its work was read, or is not remembered; a stop is good for what it
-		// does now all the same.
-		c.effect(PostControl{Session: p.id, Child: id, Type: "stop_session", Req: call.Req})
-	case w == nil || w.Parent != p.id:
-		c.replyTool(call.Req, string(encode(map[string]string{"error": "task_not_found", "task_id": id})), nil)
-	case w.State.terminal():
-		c.replyTool(call.Req, string(encode(cancelled{
+	case w != nil && (w.Parent != p.id || w.State.terminal()), kid != nil && kid.Identity.Known:
+		c.cancel(p, call.Req, id, w != nil || kid.Identity.ParentID == p.id, kid.Identity.Wrapper)
+	default:
+		c.calls++
+		ask := canceling{key: strconv.Itoa(c.calls), req: call.Req, task: id}
+		p.cancels = append(p.cancels, ask)
+		c.effect(FindChild{Session: p.id, Key: ask.key, Name: id})
+	}
+}
+
+// onCancelFound goes on once the server has said whose the target is, and which
+// program it has.
+func (c *Core) onCancelFound(p *session, ev ChildFound) {
+	at := slices.IndexFunc(p.cancels, func(a canceling) bool { return a.key == ev.Key })
+	if at < 0 {
+		return
+	}
+	ask := p.cancels[at]
+	p.cancels = slices.Delete(p.cancels, at, at+1)
+	if ev.Err != nil {
+		c.replyTool(ask.req, "Error: the server could not be asked for the sub-agent: "+ev.Err.Error(), nil)
+		return
+	}
+	c.cancel(p, ask.req, ask.task, ev.Found && !ev.Child.Foreign, ev.Child.Labels[labelWrapper])
+}
+
+// cancel asks the target to stop, if it is the caller's and there is something
+// to stop. One whose work was read, or is not remembered, is only stopped for
+// sure: a stop is good for what it does now all the same.
+func (c *Core) cancel(p *session, req Req, id string, mine bool, wrapper string) {
+	var w *work
+	if kid := c.sessions[id]; kid != nil {
+		w = kid.Child.Work
+	}
+	stops := wrapped(wrapper, stopCapable)
+	switch {
+	case w != nil && w.Parent == p.id && w.State.terminal():
+		c.replyTool(req, string(encode(cancelled{
 			TaskID: id, Cancelled: w.State == workCancelled, Status: string(w.State),
 			Message: "It has ended; its result is in your inbox.",
 		})), nil)
+	case !mine, w != nil && w.Parent != p.id, w == nil && !stops:
+		c.replyTool(req, string(encode(map[string]string{"error": "task_not_found", "task_id": id})), nil)
+	case stops:
+		c.effect(PostControl{Session: p.id, Child: id, Type: "stop_session", Req: req})
 	default:
-		kind := "interrupt"
-		if wrapped(kid.Identity.Wrapper, stopCapable) {
-			kind = "stop_session"
-		}
-		c.effect(PostControl{Session: p.id, Child: id, Type: kind, Req: call.Req})
+		c.effect(PostControl{Session: p.id, Child: id, Type: "interrupt", Soft: wrapped(wrapper, bestEffort), Req: req})
 	}
 }
 
@@ -104,7 +146,7 @@ func (c *Core) onControlPosted(ev ControlPosted) {
 		out.Cancelled, out.Confirmed = true, nil
 	case ev.Type == "stop_session" && (kid == nil || kid.Child.Work == nil):
 		out.Cancelled, out.Confirmed, out.Message = true, nil, "It was stopped; nothing of it will arrive."
-	case kid != nil && wrapped(kid.Identity.Wrapper, bestEffort):
+	case ev.Soft:
 		out.Effort = true
 	}
 	c.replyTool(ev.Req, string(encode(out)), nil)

@@ -167,6 +167,9 @@ func (c *Core) bury(s *session) {
 	for _, spawn := range s.spawns {
 		calls = append(calls, spawn.reqs...)
 	}
+	for _, cancel := range s.cancels {
+		calls = append(calls, cancel.req)
+	}
 	for _, req := range calls {
 		c.replyTool(req, "", errDeleted)
 	}

@@ -227,6 +227,7 @@ row S119 a reading of nothing
 row S12 identity is not known
 row S122 a send to a closed child
 row S122 a send to nobody
+row S125 a stop of one that is not known
 row S126 nothing new
 row S127 a message is last
 row S127 another's answer is last

@@ -30,7 +30,7 @@ func (c *Core) busy() bool {
 	}
 	for _, s := range c.sessions {
 		if s.Open != nil || len(s.Queued) > 0 || len(s.Outbox) > 0 || s.closing != nil || len(s.init.reqs) > 0 ||
-			len(s.sends) > 0 || len(s.spawns) > 0 || len(s.readers) > 0 || s.reading != nil || s.wakes.posting ||
+			len(s.sends) > 0 || len(s.spawns) > 0 || len(s.cancels) > 0 || len(s.readers) > 0 || s.reading != nil || s.wakes.posting ||
 			len(s.askers) > 0 {
 			return true
 		}

@@ -189,7 +189,7 @@ func (p *player) parse(t *testing.T, a args) Event {
 	case "< spawned":
 		return SessionSpawned{Session: s, Key: p.key(a), Child: a.arg(1), AgentName: a.get("name"), Err: failure(a.get("err"))}
 	case "< asked":
-		return ControlPosted{Session: s, Child: a.arg(1), Type: a.arg(2), Req: Req(a.number("req", uint64(p.req))), Err: failure(a.get("err"))}
+		return ControlPosted{Session: s, Child: a.arg(1), Type: a.arg(2), Soft: a.has("soft"), Req: Req(a.number("req", uint64(p.req))), Err: failure(a.get("err"))}
 	case "< woke":
 		return WakePosted{Session: s, Life: p.asked, Err: failure(a.get("err"))}
 	case "> agent":

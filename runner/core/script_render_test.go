@@ -214,7 +214,11 @@ func renderEffect(e Effect) string {
 	case SpawnSession:
 		return fmt.Sprintf("spawn %s %s %q", e.Session, encode(e.Child), e.Message)
 	case PostControl:
-		return fmt.Sprintf("ask %s %s", e.Child, e.Type)
+		line := fmt.Sprintf("ask %s %s", e.Child, e.Type)
+		if e.Soft {
+			line += " soft"
+		}
+		return line
 	case PostWake:
 		return "wake " + e.Session + " " + e.Text
 	case Evaluate:

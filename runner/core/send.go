@@ -204,6 +204,7 @@ func (c *Core) onChildFound(ev ChildFound) {
 	s := p.sendOf(ev.Key)
 	switch {
 	case s == nil:
+		c.onCancelFound(p, ev)
 	case ev.Err != nil:
 		c.endSend(p, s, "Error: the server could not be asked for the sub-agent: "+ev.Err.Error())
 	case !ev.Found && s.args.SessionID != "":

@@ -2,6 +2,7 @@ package core
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/outrunner/outrunner/runner/wire"
 )
@@ -218,6 +219,8 @@ func (w *world) sendOf(ev ChildFound) string {
 		s = p.sendOf(ev.Key)
 	}
 	switch {
+	case p != nil && slices.ContainsFunc(p.cancels, func(a canceling) bool { return a.key == ev.Key }):
+		return "S125 a stop of one that is not known"
 	case s == nil:
 		return "an answer to a send that is gone"
 	case ev.Err != nil:

@@ -151,6 +151,7 @@ type session struct {
 	refused    refused // reports of the end of its work
 	sends      []*send // of its own, to its children
 	spawns     []*spawn
+	cancels    []canceling
 	ordinals   map[string]int
 	readers    []ToolCall // readings of the inbox that wait for their turn
 	reading    *reading

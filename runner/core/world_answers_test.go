@@ -285,7 +285,7 @@ func (w *world) answerSend(e Effect, err error, lost bool) {
 		if err == nil || lost {
 			sv.queue = append(sv.queue, forward{session: e.Child, control: e.Type})
 		}
-		w.step(ControlPosted{Session: e.Session, Child: e.Child, Type: e.Type, Req: e.Req, Err: err})
+		w.step(ControlPosted{Session: e.Session, Child: e.Child, Type: e.Type, Soft: e.Soft, Req: e.Req, Err: err})
 	default:
 		w.t.Fatalf("nobody answers %T", e)
 	}

@@ -250,7 +250,7 @@ func (l said) answers(ev Event) []string {
 	case LookedUp:
 		return wordsOf("< looked", l.session, numberUnless(uint64(ev.Req), "req", uint64(l.req)), "output="+quoted(ev.Output), because(ev.Err))
 	case ControlPosted:
-		return wordsOf("< asked", ev.Session, ev.Child, ev.Type, numberUnless(uint64(ev.Req), "req", uint64(l.req)), because(ev.Err))
+		return wordsOf("< asked", ev.Session, ev.Child, ev.Type, when("soft", ev.Soft), numberUnless(uint64(ev.Req), "req", uint64(l.req)), because(ev.Err))
 	case WakePosted:
 		return wordsOf("< woke", ev.Session, gen(ev.Life), because(ev.Err))
 	}
