@@ -32,7 +32,9 @@ func (c *Client) whileAway(ctx context.Context, try func() error) error {
 		switch {
 		case err == nil:
 			return nil
-		case ctx.Err() != nil, !away(err):
+		case ctx.Err() != nil:
+			return fmt.Errorf("%w: %w", ctx.Err(), err)
+		case !away(err):
 			return err
 		case gone.IsZero(), time.Since(began) > c.Timing.toolConnect():
 			// The first miss; or the call was held, so the server was there.
