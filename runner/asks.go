@@ -146,6 +146,7 @@ func (d *driver) spawn(ctx context.Context, e core.SpawnSession) (wire.Made, err
 		return made, err
 	}
 	if err := d.r.cfg.Server.Task(ctx, made.ID, e.Message); err != nil {
+		err = errors.New("its first message: " + err.Error()) // what it means is no word on the agent
 		return wire.Made{}, errors.Join(err, d.r.cfg.Server.DeleteSession(ctx, made.ID))
 	}
 	return made, nil

@@ -14,13 +14,14 @@ import (
 
 // StatusError is an answer that refuses a call. It unwraps to
 // wire.ErrNotFound, wire.ErrStaleCursor, wire.ErrConflict or wire.ErrRejected
-// when the refusal is settled, and to nothing when another try may pass.
+// when the refusal is settled, to wire.ErrDenied, or to nothing when another try
+// may pass.
 type StatusError struct {
 	Method, Path string
 	Status       int
 	Code         string // the server's, "" when it gave none
 	Message      string
-	settled      error
+	meaning      error
 }
 
 // Error implements error.
@@ -32,8 +33,8 @@ func (e *StatusError) Error() string {
 	return text
 }
 
-// Unwrap gives the settled meaning.
-func (e *StatusError) Unwrap() error { return e.settled }
+// Unwrap gives the meaning.
+func (e *StatusError) Unwrap() error { return e.meaning }
 
 // judge says what an answer's status means; nil is a success. text is the
 // body, as far as it was read.
@@ -50,9 +51,9 @@ func judge(q call, response *http.Response, text []byte) error {
 		return notOurs(q, response, text)
 	}
 	code, message := reason(text)
-	refused := &StatusError{Method: q.method, Path: q.path, Status: status, Code: code, Message: message, settled: settled(status, code)}
+	refused := &StatusError{Method: q.method, Path: q.path, Status: status, Code: code, Message: message, meaning: meaning(status, code)}
 	if status == http.StatusConflict && q.conflict {
-		refused.settled = wire.ErrConflict
+		refused.meaning = wire.ErrConflict
 	}
 	return refused
 }
@@ -71,11 +72,13 @@ func unsure(err error) bool {
 	return errors.As(err, new(lost)) || errors.As(err, &status) && status.Status >= 500
 }
 
-func settled(status int, code string) error {
+func meaning(status int, code string) error {
 	switch status {
 	case http.StatusNotFound:
 		return wire.ErrNotFound
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return wire.ErrDenied
+	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
 		return nil
 	}
 	switch {

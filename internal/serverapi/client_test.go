@@ -101,7 +101,7 @@ func TestAnswersAreSettledOrNot(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		handler http.HandlerFunc
-		settled error // nil = transient
+		settled error // nil = nothing to decide on
 		want    string
 	}{
 		{"not found", answer(404, asJSON, `{"error":{"code":"not_found","message":"Not found."}}`), wire.ErrNotFound, "Not found."},
@@ -113,8 +113,8 @@ func TestAnswersAreSettledOrNot(t *testing.T) {
 		{"validation", answer(422, asJSON, `{"detail":[{"loc":["x"],"msg":"bad"}]}`), wire.ErrRejected, `[{"loc":["x"],"msg":"bad"}]`},
 		{"too large, by a proxy", answer(413, "text/html", page), wire.ErrRejected, "413"},
 		{"runner's shape", answer(409, asJSON, `{"error":"busy","detail":"x"}`), wire.ErrRejected, ": busy"},
-		{"unauthorized", answer(401, asJSON, `{}`), nil, "401"},
-		{"forbidden", answer(403, asJSON, `{}`), nil, "403"},
+		{"unauthorized", answer(401, asJSON, `{}`), wire.ErrDenied, "401"},
+		{"forbidden", answer(403, asJSON, `{}`), wire.ErrDenied, "403"},
 		{"timeout", answer(408, asJSON, `{}`), nil, "408"},
 		{"early", answer(425, asJSON, `{}`), nil, "425"},
 		{"slow down", answer(429, asJSON, `{}`), nil, "429"},
@@ -165,7 +165,7 @@ func TestAnswersAreSettledOrNot(t *testing.T) {
 			}
 			require.ErrorContains(t, err, c.want, "%s, %s", c.name, name)
 			require.NotContains(t, err.Error(), "hunter2")
-			for _, meaning := range []error{wire.ErrNotFound, wire.ErrRejected, wire.ErrStaleCursor, wire.ErrConflict} {
+			for _, meaning := range []error{wire.ErrNotFound, wire.ErrRejected, wire.ErrStaleCursor, wire.ErrConflict, wire.ErrDenied} {
 				require.Equal(t, errors.Is(want, meaning), errors.Is(err, meaning), "%s, %s: %v", c.name, name, meaning)
 			}
 		}

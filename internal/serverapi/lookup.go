@@ -50,11 +50,10 @@ func (c *Client) LookUp(ctx context.Context, session, tool string, args json.Raw
 		}
 		return err
 	})
-	var status *StatusError
 	switch {
 	case errors.Is(err, wire.ErrNotFound):
 		return toolJSON(map[string]string{"error": "session_not_found", "session_id": a.target(session)})
-	case errors.As(err, &status) && (status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden):
+	case errors.Is(err, wire.ErrDenied):
 		return toolJSON(map[string]string{"error": "access_denied", "session_id": a.target(session)})
 	case err != nil:
 		return "", err

@@ -98,6 +98,9 @@ func (c *Core) onSessionSpawned(ev SessionSpawned) {
 	case errors.Is(ev.Err, wire.ErrNotFound):
 		c.endCreate(p, s, string(encode(map[string]string{"error": "agent_not_found", "agent_id": s.child.AgentID})))
 		return
+	case errors.Is(ev.Err, wire.ErrDenied):
+		c.endCreate(p, s, string(encode(map[string]string{"error": "access_denied", "agent_id": s.child.AgentID})))
+		return
 	case ev.Err != nil:
 		c.endCreate(p, s, "Error: the session could not be created: "+ev.Err.Error())
 		return

@@ -436,6 +436,8 @@ func failure(name string) error {
 		return nil
 	case "404":
 		return wire.ErrNotFound
+	case "403":
+		return wire.ErrDenied
 	case "rejected":
 		return wire.ErrRejected
 	case "409":

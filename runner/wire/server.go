@@ -13,6 +13,9 @@ var (
 	// ErrRejected is a settled refusal (4xx other than 404, 408, 425, 429 and
 	// the authentication ones): the same request will never pass.
 	ErrRejected = errors.New("rejected by the server")
+	// ErrDenied says that the user may not (401, 403). It is not settled: a
+	// credential may be renewed.
+	ErrDenied = errors.New("access denied")
 	// ErrStaleCursor says that the listing must start again from the beginning.
 	ErrStaleCursor = errors.New("stale cursor")
 	// ErrConflict says that something of that name is there already (409).
