@@ -106,8 +106,8 @@ func (c *Core) busyKids(p *session) bool {
 }
 
 // noteServer keeps what the server said of its version in an init. Sessions that
-// wait are known from 0.3.0 on; a version that cannot be read is taken for an
-// older one (subagents-catchup.md 5).
+// wait are known from 0.3.0 on; to an older one, or one whose version cannot be
+// read, they run (sessions.md 5.8, subagents-catchup.md 5).
 func (c *Core) noteServer(version string) {
 	var major, minor int
 	if n, err := fmt.Sscanf(version, "%d.%d", &major, &minor); n < 2 || err != nil {

@@ -51,9 +51,10 @@ type incompleteDetails struct {
 
 // publishStatus tells how the session stands between and in turns.
 func (c *Core) publishStatus(s *session) {
-	ev := statusEvent{Type: "session.status", ConversationID: s.id, Status: c.statusOf(s)}
-	s.waits = ev.Status == "waiting"
-	switch ev.Status {
+	status := c.statusOf(s)
+	s.waits = status == "waiting"
+	ev := statusEvent{Type: "session.status", ConversationID: s.id, Status: status}
+	switch status {
 	case "running":
 		if s.Open != nil {
 			ev.ResponseID = s.Open.Response
@@ -63,10 +64,14 @@ func (c *Core) publishStatus(s *session) {
 		if n := len(s.Turns); n > 0 {
 			ev.ResponseID = s.Turns[n-1].Response
 		}
+	case "waiting":
+		if !c.serverWaits {
+			ev.Status = "running" // it knows no session that waits
+		}
 	}
 	c.publish(s, ev)
-	c.tellParent(s, ev.Status, s.lastText(), ev.Error)
-	if ev.Status == "running" && s.Rail != nil {
+	c.tellParent(s, status, s.lastText(), ev.Error)
+	if status == "running" && s.Rail != nil {
 		c.started(s)
 	}
 }
@@ -74,7 +79,7 @@ func (c *Core) publishStatus(s *session) {
 // statusOf is the status of a session, which waits while sub-agents of it work.
 func (c *Core) statusOf(s *session) string {
 	status := s.status()
-	if status == "idle" && c.serverWaits && s.Last != nil && s.Last.Outcome == wire.Completed && c.busyKids(s) {
+	if status == "idle" && s.Last != nil && s.Last.Outcome == wire.Completed && c.busyKids(s) {
 		return "waiting"
 	}
 	return status

@@ -86,7 +86,7 @@ func (sv *server) renew(id string) {
 // runnerGone: the server sees that the runner's connection broke.
 func (sv *server) runnerGone() {
 	for _, id := range sv.order {
-		if s := sv.sessions[id]; s.status == "running" && !s.foreign {
+		if s := sv.sessions[id]; (s.status == "running" || s.status == "waiting") && !s.foreign {
 			s.status, s.code = "failed", "runner_disconnected"
 		}
 	}
