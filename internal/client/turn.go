@@ -131,7 +131,7 @@ func (t *turn) status(b *body) *End {
 		return nil
 	case b.Status == "failed" && (b.Error == nil || b.Error.Code != "runner_disconnected"):
 		return &End{Outcome: Failed, Error: b.Error, Response: t.response}
-	case b.Status == "idle":
+	case b.Status == "idle", b.Status == "waiting":
 		return &End{Outcome: Completed, Response: t.response}
 	}
 	return nil

@@ -45,6 +45,8 @@ func TestTurn(t *testing.T) {
 			end: &End{Outcome: Completed, Response: "r"}, active: true},
 		"a server that names no items and forgets the end": {steps: []step{{"response.in_progress", bare}, {"session.status", `{"status":"idle"}`}},
 			end: &End{Outcome: Completed, Response: "r"}, active: true},
+		"one that waits for its sub-agents has ended its turn": {steps: []step{{"response.in_progress", bare}, {"session.status", `{"status":"waiting"}`}},
+			end: &End{Outcome: Completed, Response: "r"}, active: true},
 		"idle before the turn": {steps: []step{{"session.status", `{"status":"idle"}`}}},
 	} {
 		turn := turn{item: "i"}

@@ -59,7 +59,7 @@ func TestANewChildIsToldToItsRunner(t *testing.T) {
 	require.Len(t, r.inits(child), 1)
 	snap := s.snapshot(child)
 	require.Equal(t, map[string]any{"session_id": child, "agent_id": snap["agent_id"], "sub_agent_name": "worker", "session_init": map[string]any{
-		"protocol_version": 2.0, "server_version": "test", "session_id": child, "agent_id": snap["agent_id"], "sub_agent_name": "worker",
+		"protocol_version": 2.0, "server_version": "0.19.1", "session_id": child, "agent_id": snap["agent_id"], "sub_agent_name": "worker",
 		"snapshot": map[string]any{"created_at": snap["created_at"], "updated_at": snap["updated_at"], "workspace": "/w", "labels": map[string]any{"a": "b"},
 			"reasoning_effort": "high", "model_override": "m", "harness_override": "acp:x", "cost_control_mode_override": nil,
 			"terminal_launch_args": []any{"-v"}, "external_session_id": nil, "parent_session_id": root, "root_session_id": root, "inference_config": nil},

@@ -12,6 +12,11 @@ import (
 // initVersion is the version of the session-init body.
 const initVersion = 2
 
+// wireVersion is the release of the Omnigent server whose wire this one speaks. A
+// runner takes from it what the server knows, as the status waiting (sessions.md
+// 5.9); this program's own version would say nothing to it.
+const wireVersion = "0.19.1"
+
 // initKind says what a runner is to do beyond knowing the session.
 type initKind int
 
@@ -89,7 +94,7 @@ func (s *Server) initBody(pr *presence, ses *store.Session, a *agent, kind initK
 		recovery = shortHash(pr.id + ":" + ses.ID)
 	}
 	return dict{"session_id": ses.ID, "agent_id": a.ID, "sub_agent_name": orNull(ses.SubAgentName), "session_init": dict{
-		"protocol_version": initVersion, "server_version": s.cfg.Version,
+		"protocol_version": initVersion, "server_version": wireVersion,
 		"session_id": ses.ID, "agent_id": a.ID, "sub_agent_name": orNull(ses.SubAgentName),
 		"snapshot": dict{"created_at": ses.CreatedAt, "updated_at": ses.UpdatedAt, "workspace": orNull(ses.Workspace), "labels": labels,
 			"reasoning_effort": orNull(ses.ReasoningEffort), "model_override": orNull(ses.ModelOverride), "harness_override": orNull(ses.HarnessOverride),

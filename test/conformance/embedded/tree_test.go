@@ -66,7 +66,7 @@ func TestARunnerKilledOverItsChildren(t *testing.T) {
 			testkit.Until(t, testkit.Patience, func() bool {
 				s, err := w.Session(w.root)
 				kids := w.children()
-				return err == nil && s.Status == "idle" && len(w.noted("ran")) == 2 &&
+				return err == nil && s.Status == "waiting" && len(w.noted("ran")) == 2 &&
 					kids["worker"].Status == "in_progress" && kids["critic"].Status == "in_progress"
 			}, testkit.Is("the children do not run"))
 			w.runner.Kill()
