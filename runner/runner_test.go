@@ -458,6 +458,8 @@ func TestEndpoints(t *testing.T) {
 		{"POST", "/v1/sessions", `{"session_id":"I","agent_id":"a1"}`, 201, `"session_init_protocol_version":null`},
 		{"POST", "/v1/sessions", initBody("I", "a1", `{}`), 201, `"session_init_protocol_version":2,"terminal_ready":null,"inference_config_verified":true`},
 		{"POST", "/v1/sessions", initBody("I", "a2", `{}`), 400, `another session or agent`},
+		{"POST", "/v1/sessions", strings.Replace(initBody("I", "a1", `{}`), `"sub_agent_name":null`, `"sub_agent_name":"worker"`, 1), 400, `another session or agent`},
+		{"POST", "/v1/sessions", strings.Replace(initBody("I", "a1", `{}`), `{"session_id":"I"`, `{"session_id":"J"`, 1), 400, `another session or agent`},
 		{"POST", "/v1/sessions", initBody("I", "a1", `{"inference_config":{"providers":{"p":{}}}}`), 409, `inference_config_mismatch`},
 		{"POST", "/v1/sessions", initBody("I", "a1", `{"created_at":"soon"}`), 400, `invalid_request`},
 		{"POST", "/v1/sessions", `{"session_id":"I","agent_id":"a1","session_init":{"protocol_version":3}}`, 201, `null`},

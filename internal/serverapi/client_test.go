@@ -88,6 +88,16 @@ func TestSnapshotReadsBothServers(t *testing.T) {
 	}, got)
 }
 
+// What is no name is none (subagents-catchup.md S14).
+func TestASnapshotWithoutAName(t *testing.T) {
+	for _, name := range []string{"null", `""`, "3"} {
+		c := serve(t, answer(200, asJSON, `{"sub_agent_name":`+name+`,"id":"s","agent_id":"a"}`))
+		got, err := c.Snapshot(t.Context(), "s")
+		require.NoError(t, err)
+		require.Equal(t, wire.Snapshot{ID: "s", AgentID: "a"}, got, name)
+	}
+}
+
 func TestAnEmptyObjectIsASettledSnapshot(t *testing.T) {
 	c := serve(t, answer(200, asJSON, `{}`))
 	got, err := c.Snapshot(t.Context(), "s")

@@ -50,7 +50,7 @@ func TestSeedScriptsNoticeAMissingRule(t *testing.T) {
 		{"delivery.txt/S5:", without("given inbox P"), "record result P", "reply 1 503"},
 		{"delivery.txt/S6:", without("given inbox P"), "record result P", "reply 1 503"},
 		{"delivery.txt/S7:", without("given inbox P"), "record result P", "reply 1 503"},
-		{"delivery.txt/S8:", before("> status", "given inbox P"), "reply 1 503", "record result P"},
+		{"delivery.txt/S8,", before("> status", "given inbox P"), "reply 1 503", "record result P"},
 		{"delivery.txt/S9:", before("restart", "given work C parent=P id=w1 agent=ag title=ti"), "reply 3 204", "record result P #1 w1 C"},
 	} {
 		t.Run(control.seed, func(t *testing.T) {

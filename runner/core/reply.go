@@ -1,6 +1,9 @@
 package core
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+)
 
 func (c *Core) reply(req Req, status int, body json.RawMessage) {
 	c.effect(Reply{Req: req, Status: status, Body: body})
@@ -35,8 +38,12 @@ func (c *Core) sessionBody(s *session) sessionBody {
 	if created == 0 {
 		created = int64(c.now) / 1000
 	}
+	status := s.status()
+	if slices.ContainsFunc(s.Queued, func(q queued) bool { return !q.Scanned }) {
+		status = "running" // what was accepted runs next
+	}
 	return sessionBody{
-		ID: s.id, AgentID: optional(s.Identity.AgentID), Status: s.status(), CreatedAt: created,
+		ID: s.id, AgentID: optional(s.Identity.AgentID), Status: status, CreatedAt: created,
 		Labels: map[string]string{}, ReasoningEffort: optional(s.Identity.Effort), Items: []any{},
 	}
 }

@@ -21,7 +21,7 @@ func TestFindIsDepthFirstAndNeverTheRoot(t *testing.T) {
 
 func TestCanon(t *testing.T) {
 	for in, want := range map[string]string{
-		"claude": "claude-sdk", "opencode": "opencode-native", "native-pi": "pi-native",
+		"claude": "claude-sdk", "agy": "antigravity", "opencode": "opencode-native", "native-pi": "pi-native",
 		"acp:mine": "acp:mine", "acp": "acp", "unheard-of": "unheard-of", "": "",
 		"native-claude": "native-claude", // not an alias upstream either
 	} {
