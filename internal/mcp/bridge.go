@@ -108,6 +108,10 @@ func (b *Bridge) ask(ctx context.Context, client *http.Client, method, path stri
 		return fmt.Errorf("reading the runner's answer: %w", err)
 	}
 	if res.StatusCode != http.StatusOK {
+		var refused struct{ Error struct{ Message string } }
+		if json.Unmarshal(text, &refused) == nil && refused.Error.Message != "" {
+			return fmt.Errorf("session %s: %s", b.Session, refused.Error.Message)
+		}
 		return fmt.Errorf("the runner answered %s: %s", res.Status, text)
 	}
 	if err := json.Unmarshal(text, out); err != nil {

@@ -95,3 +95,13 @@ func TestBridgeWithoutARunner(t *testing.T) {
 	b.Socket = runner(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
 	require.ErrorContains(t, b.Serve(t.Context(), there), "418")
 }
+
+func TestASessionThatIsNotThere(t *testing.T) {
+	socket := runner(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = io.WriteString(w, `{"error":{"code":"not_found","message":"There is no session of that id."}}`)
+	})
+	here, _ := mcp.NewInMemoryTransports()
+	err := (&Bridge{Socket: socket, Session: "nope"}).Serve(t.Context(), here)
+	require.EqualError(t, err, "session nope: There is no session of that id.")
+}

@@ -59,10 +59,11 @@ func (UseTerminal) effect() {}
 const keptOwed = 64
 
 // asker waits for its session's agent: a tool call, a question for one of its
-// skills, or without either for the agent itself.
+// skills or for its tools, or without any for the agent itself.
 type asker struct {
 	running
 	skill *ResolveSkill
+	tools bool
 }
 
 func (c *Core) onAgentAsked(ev AgentAsked) {
@@ -109,6 +110,9 @@ func (c *Core) continueAsker(s *session, a *asker) {
 	switch {
 	case a.skill != nil:
 		c.answerSkill(a.skill, spec, harness)
+		s.dropAsker(a)
+	case a.tools:
+		c.reply(a.reqs[0], 200, encode(c.toolsOf(spec)))
 		s.dropAsker(a)
 	case a.call.Name == "":
 		c.reply(a.reqs[0], 200, encode(agent))
@@ -180,6 +184,9 @@ func (c *Core) failAskers(s *session, err error) {
 		case a.found:
 		case errors.Is(err, wire.ErrNotFound):
 			c.failAsker(s, a, 404, "not_found", "There is no session of that id.")
+		case a.tools:
+			c.reply(a.reqs[0], 200, encode(Toolbox(nil)))
+			s.dropAsker(a)
 		default:
 			c.failAsker(s, a, 503, "spec_resolver_failed", "The server could not say which agent this session runs: "+err.Error())
 		}

@@ -120,8 +120,9 @@ func number(description string, low, high int) map[string]any {
 }
 
 // ToolList asks which tools the session's agent may call; its answer is a JSON
-// list of Tool. Of an agent that is not known it is the whole toolbox: what it
-// may not call is refused when it does.
+// list of Tool, or 404 for a session that is not there. While the server cannot
+// say which agent that is, it is the whole toolbox: what the agent may not call is
+// refused when it does.
 type ToolList struct {
 	Req     Req
 	Session string
@@ -130,13 +131,7 @@ type ToolList struct {
 func (ToolList) event() {}
 
 func (c *Core) onToolList(ev ToolList) {
-	list := Toolbox(nil)
-	if s := c.sessions[ev.Session]; s != nil && s.spec != nil {
-		if spec, _, _ := c.resolve(s); spec != nil {
-			list = c.toolsOf(spec)
-		}
-	}
-	c.reply(ev.Req, 200, encode(list))
+	c.askForAgent(ev.Session, &asker{running: running{reqs: []Req{ev.Req}}, tools: true})
 }
 
 // LookUp asks for LookedUp: a tool that only reads the server.
