@@ -30,10 +30,6 @@ type Child struct {
 	// Interrupted: in progress, or failed with runner_disconnected or
 	// runner_failed_to_start.
 	Interrupted bool
-	// MessageSent: the child has a user item after the stamp (row 4).
-	MessageSent bool
-	// Dead: nothing of it is alive here, and nobody will resume it.
-	Dead bool
 }
 
 // DoChild is what is to be done for a child.
@@ -44,16 +40,16 @@ const (
 	LeaveChild   DoChild = iota
 	HandOver             // deliver what the journal has, as soon as the inbox exists
 	WriteReceipt         // the server has no receipt of what was read
-	WasLaunched          // the message was sent
-	NotSent              // it was not: failed, with a receipt
-	AwaitEdge            // a live edge decides
-	EndLease             // failed: the child is gone
+	AwaitEdge            // the child itself decides: its items, its turn, a live edge
 	Adopt                // deliver what the server has, under its id
 	AwaitChild           // waiting, under the server's id
 )
 
-// ReconcileChild decides what becomes of a child's result. It is table C of
-// the design, first match wins.
+// ReconcileChild decides what becomes of a child's result, as far as its parent's
+// list of children can tell. It is table C of the design, first match wins.
+// Whether a task was sent (row 4), and whether anything of a child is alive (row
+// 5), is seen in the child's own items and turns: runner/core decides it in the
+// scan of the child.
 func ReconcileChild(c Child) DoChild {
 	switch d, v := c.Dispatch, c.Receipt; {
 	// 1
@@ -68,22 +64,10 @@ func ReconcileChild(c Child) DoChild {
 			return WriteReceipt
 		}
 		return LeaveChild
-	// 4
-	case c.Work == Stamped && c.MessageSent:
-		return WasLaunched
-	case c.Work == Stamped:
-		return NotSent
-	// 5
-	case c.Work == Live && (d == "" || d == c.WorkID):
-		if c.Dead {
-			return EndLease
-		}
-		return AwaitEdge
+	// 4, 5; where the label differs ours stands: its stamp was confirmed
 	case c.Work == Waiting && d == c.WorkID && v != d && c.Ended:
 		return Adopt
-	case c.Work == Waiting:
-		return AwaitEdge
-	case c.Work == Live: // the label differs: our stamp was confirmed, so ours stands
+	case c.Work == Stamped, c.Work == Live, c.Work == Waiting:
 		return AwaitEdge
 	// 6
 	case d != "" && v != d && c.Ended:

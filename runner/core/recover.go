@@ -104,8 +104,7 @@ func (c *Core) reconcileChild(p *session, child wire.ChildSummary) {
 		w.State = workWaiting
 		c.recordWork(s, w)
 		c.watch(s)
-	case plan.LeaveChild, plan.AwaitEdge, plan.WasLaunched, plan.NotSent, plan.EndLease:
-		// A scan of the child itself decides rows 4 and 5: it sees the items.
+	case plan.LeaveChild, plan.AwaitEdge:
 	}
 }
 
