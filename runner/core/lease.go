@@ -107,14 +107,20 @@ func (c *Core) busyKids(p *session) bool {
 
 // noteServer keeps what the server said of its version in an init. Sessions that
 // wait are known from 0.3.0 on; to an older one, or one whose version cannot be
-// read, they run (sessions.md 5.8, subagents-catchup.md 5).
+// read, they run (sessions.md 5.9, subagents-catchup.md 5).
 func (c *Core) noteServer(version string) {
 	var major, minor int
-	if n, err := fmt.Sscanf(version, "%d.%d", &major, &minor); n < 2 || err != nil {
-		c.serverWaits = false
+	n, err := fmt.Sscanf(version, "%d.%d", &major, &minor)
+	waits := n == 2 && err == nil && (major > 0 || minor >= 3)
+	if waits == c.serverWaits {
 		return
 	}
-	c.serverWaits = major > 0 || minor >= 3
+	c.serverWaits = waits
+	for _, s := range c.all() {
+		if s.waits {
+			c.publishStatus(s)
+		}
+	}
 }
 
 // kidsChanged tells the parent's viewers when it waits for nobody any more.
